@@ -20,12 +20,12 @@ def _line(out: Console, words: str) -> None:
     out.print(Padding(text(words), (0, 0, 0, 2)))
 
 
-def _cover(cover: Cover) -> str:
+def _cover(cover: Cover, unit: str = "days") -> str:
     if cover.until is None:
         return "the newest partition has no end"
     if cover.days is not None and cover.days <= 0:
-        return "no partition for today"
-    return f"until {cover.until} ({cover.days:,.0f} days)"
+        return "no partition for today" if unit == "days" else "no partition for the newest rows"
+    return f"until {cover.until} ({cover.days:,.0f} {unit})"
 
 
 def _quoted(value: str) -> str:
@@ -65,7 +65,7 @@ def policy_text(found: Adoption) -> str:
             "[[table]]",
             f"match = {_quoted(_pattern(f'{t.schema}.{t.name}'))}",
             *(f"# {printable(e)}" for e in t.evidence),
-            f"# {plural(t.leaves, 'leaf partition')}; cover: {_cover(t.cover)}",
+            f"# {plural(t.leaves, 'leaf partition')}; cover: {_cover(t.cover, 'partitions' if t.numbers else 'days')}",
         ]
         if t.cover.gaps:
             lines.append(
@@ -75,8 +75,13 @@ def policy_text(found: Adoption) -> str:
             lines.append(
                 '# the default partition has rows; default_rows = "move" moves those of new ranges'
             )
-        lines += ["automatic_maintenance = true", f'grain = "{t.grain}"']
-        lines.append(f'premake = "{t.premake_days:g}d"')
+        lines.append("automatic_maintenance = true")
+        if t.numbers:
+            lines.append(
+                f"premake = {t.premake_days:g}  # partitions after the newest one with rows"
+            )
+        else:
+            lines += [f'grain = "{t.grain}"', f'premake = "{t.premake_days:g}d"']
         if t.time_zone:
             lines.append(f"time_zone = {_quoted(t.time_zone)}")
         lines += [f"name = {_quoted(t.template)}", 'retention = "none"', ""]
@@ -213,7 +218,7 @@ def show_status(found: Status, out: Console) -> None:
                 [
                     [
                         t.table,
-                        _cover(t.cover),
+                        _cover(t.cover, t.unit),
                         count(t.leaves),
                         *(count(n) if n else "" for n in (t.create, t.merge, t.remove)),
                     ]

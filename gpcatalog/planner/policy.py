@@ -168,6 +168,8 @@ class Rule(
     grain:        of new partitions: a word of the calendar (default: as the newest ones)
     premake:      create partitions so far ahead of today
     premake_batch: create them only once the cover is this much shorter than `premake`
+    keep_partitions: of keys that are plain numbers, instead of `keep`: partitions before the newest
+                  one with rows that stay
     fill_gaps:    create partitions for gaps in the past, too
     retention:    what becomes of partitions that are older than `keep`: none, detach, drop
     retention_schema: where detached partitions go (default: they stay in their schema)
@@ -199,6 +201,7 @@ class Rule(
     grain: str | None = None
     premake: str | float | None = None
     premake_batch: str | float | None = None
+    keep_partitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
     fill_gaps: bool | None = None
     retention: Literal["none", "detach", "drop"] | None = None
     retention_schema: str | None = None
@@ -298,6 +301,7 @@ class ResolvedPolicy(msgspec.Struct, kw_only=True, frozen=True):
     grain: int | None
     premake: float | None
     premake_batch: float | None
+    keep_partitions: int | None
     fill_gaps: bool
     retention: str
     retention_schema: str
@@ -329,6 +333,7 @@ _DEFAULTS: dict[str, object] = {
     "grain": None,
     "premake": None,
     "premake_batch": None,
+    "keep_partitions": None,
     "fill_gaps": False,
     "retention": "none",
     "retention_schema": "",
@@ -412,6 +417,7 @@ def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
         grain=None if found["grain"] is None else int(GRAINS[str(found["grain"])]),
         premake=found["premake"],  # type: ignore[arg-type]
         premake_batch=found["premake_batch"],  # type: ignore[arg-type]
+        keep_partitions=found["keep_partitions"],  # type: ignore[arg-type]
         fill_gaps=bool(found["fill_gaps"]),
         retention=str(found["retention"]),
         retention_schema=str(found["retention_schema"]),
@@ -450,7 +456,7 @@ def _consistent(where: str, found: dict[str, object]) -> None:
             " days)",
             hint="lower premake_batch",
         )
-    if found["retention"] != "none" and keep is None:
+    if found["retention"] != "none" and keep is None and found["keep_partitions"] is None:
         raise CatalogError(
             f"policy: {where}: retention is {found['retention']!r}, but keep is not set",
             hint='say how long partitions are kept, for example keep = "5y"',

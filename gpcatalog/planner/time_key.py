@@ -69,6 +69,9 @@ class TimeKey:
     family: of the key's type; digits: 8 or 6 where integers such as 20240131 or 202401 are dates
     zone:   name of the time zone in which timestamptz values are cut; empty for other types
     clock:  time zone that says what day it is, for the other types; empty: UTC
+    width:  of plain numbers: numbers of one partition, which counts as a day; anchor: where one
+            begins; position: local time of the newest rows, which counts as now
+    listed: values of lists, as local times already; form: how texts spell them (strftime)
 
     Local times are microseconds since 1970, as a clock on the wall shows them.
     """
@@ -77,6 +80,11 @@ class TimeKey:
     digits: int = 0
     zone: str = ""
     clock: str = ""
+    width: int = 0
+    anchor: int = 0
+    position: int = 0
+    listed: bool = False
+    form: str = ""
 
     def now(self, moment: int) -> int:
         """What a clock on the wall shows at a moment (UTC).
@@ -84,6 +92,8 @@ class TimeKey:
         >>> TimeKey(family=Family.INTEGER, digits=8, clock="Asia/Tokyo").now(0) == 9 * HOUR
         True
         """
+        if self.width:
+            return self.position
         zone = self.zone or self.clock
         return TimeKey(family=Family.TIMESTAMPTZ, zone=zone).local(moment) if zone else moment
 
@@ -96,9 +106,13 @@ class TimeKey:
         True
         >>> moment_of(TimeKey(family=Family.TIMESTAMPTZ, zone="Europe/Berlin").local(0)).hour
         1
+        >>> TimeKey(family=Family.INTEGER, width=500, anchor=100).local(1100) == 2 * DAY
+        True
         """
-        if at <= MINUS_INFINITY or at >= INFINITY:
+        if at <= MINUS_INFINITY or at >= INFINITY or self.listed:
             return at
+        if self.width:
+            return (at - self.anchor) * DAY // self.width
         if self.digits:
             found, good = grid.dates_from_numbers(np.array([at], dtype=np.int64), self.digits)
             if not good[0]:
@@ -134,6 +148,8 @@ class TimeKey:
         """
         if local <= MINUS_INFINITY or local >= INFINITY:
             return local
+        if self.width:
+            return self.anchor + local * self.width // DAY
         if self.digits:
             return grid.number_from_date(local, self.digits)
         if self.zone:
@@ -149,22 +165,32 @@ class TimeKey:
         >>> TimeKey(family=Family.TIMESTAMPTZ, zone="Europe/Berlin").text(DAY)
         '1970-01-01 23:00:00+00'
         """
-        if self.digits:
+        if self.digits or self.width:
             return str(self.axis(local))
+        if self.form:
+            return moment_of(local).strftime(self.form)
         moment = moment_of(self.axis(local))
         if self.family is Family.DATE:
             return moment.date().isoformat()
         return moment.isoformat(sep=" ") + ("+00" if self.family is Family.TIMESTAMPTZ else "")
 
     def shown(self, local: int) -> str:
-        """A local time for people."""
+        """A local time for people; plain numbers as they are."""
+        if self.width:
+            return str(self.axis(local))
         return grid.shown(local) + (f" {self.zone}" if self.zone else "")
+
+    def moment(self, local: int) -> datetime | int:
+        """What names of partitions show: the date and time, or the number."""
+        return self.axis(local) if self.width else moment_of(local)
 
     @property
     def finest(self) -> Grain:
         """The finest grain that the key can be cut by."""
-        if self.digits == 6:
+        if self.digits == 6 or (self.form and "%d" not in self.form):
             return Grain.MONTH
+        if self.form or self.width:
+            return Grain.DAY
         return Grain.DAY if self.digits or self.family is Family.DATE else Grain.HOUR
 
 

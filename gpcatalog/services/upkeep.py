@@ -111,7 +111,7 @@ def check_clock(session: Session, day: date) -> None:
 
 
 @dataclass(kw_only=True)
-class _Planned:
+class Planned:
     """Steps of a night by oid of the table.
 
     order: of its merges, by id; places: what each of them merges; impossible: merges without a
@@ -125,15 +125,15 @@ class _Planned:
     refusals: list[str] = field(default_factory=list)
 
 
-def _steps(prepared: Prepared, tonight: Night) -> _Planned:
-    """Steps of a night."""
+def steps_of(prepared: Prepared, tonight: Night) -> Planned:
+    """The steps of a night."""
     from gpcatalog.model import generations
     from gpcatalog.upkeep import steps as up
 
     classic = generations.is_classic(prepared.reader.snapshot.header["generation"])
     by_oid = {t.state.oid: t for t in prepared.tables}
     sets = {(t.state.oid, s.parent): s for t in prepared.tables for s in t.state.sets}
-    found = _Planned()
+    found = Planned()
     for create in tonight.create:
         t = by_oid[create.table].state
         s = sets[create.table, create.parent]
@@ -146,7 +146,7 @@ def _steps(prepared: Prepared, tonight: Night) -> _Planned:
     return found
 
 
-def _add_merges(prepared: Prepared, tonight: Night, found: _Planned) -> None:
+def _add_merges(prepared: Prepared, tonight: Night, found: Planned) -> None:
     """Add the steps of merges, and those that are not possible."""
     from gpcatalog.upkeep.rollups import merge_steps
 
@@ -171,7 +171,7 @@ def _add_merges(prepared: Prepared, tonight: Night, found: _Planned) -> None:
             )
 
 
-def _announced(prepared: Prepared) -> list[tuple[str, list[str]]]:
+def announced(prepared: Prepared) -> list[tuple[str, list[str]]]:
     """Partitions that will be past their retention in seven days, of tables that drop them."""
     from gpcatalog.model.names import qualified
     from gpcatalog.upkeep.rules import ANNOUNCED
@@ -212,7 +212,7 @@ class _Work:
     not.
     """
 
-    planned: _Planned
+    planned: Planned
     tables: list[TableMigration] = field(default_factory=list)
     refused: list[RefusedStep] = field(default_factory=list)
     impossible: dict[str, None] = field(default_factory=dict)
@@ -290,7 +290,7 @@ def night_work(
             excluded=excluded,
             allow_drop=allow_drop,
         )
-        found = _Work(planned=_steps(prepared, tonight))
+        found = _Work(planned=steps_of(prepared, tonight))
         new = _translated(session, prepared, found, owner_runs=owner_runs, notify=notify)
         impossible |= found.impossible
         # what is not possible must not take the limits of what is
@@ -311,7 +311,7 @@ def night_work(
         ],
         database=session.target["dbname"],
         tables=found.tables,
-        announced=_announced(prepared),
+        announced=announced(prepared),
         refused=found.refused,
         notes=[*said, *impossible],
         window=prepared.limits.window,

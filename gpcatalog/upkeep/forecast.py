@@ -180,7 +180,12 @@ def forecast(
                days
     """
     state = list(tables)
-    rates = {s.parent: daily_bytes(s, t.key.now(now)) for t in tables for s in t.sets}
+    rates = {
+        # how fast plain numbers come is not known
+        s.parent: (0, 0) if t.key.width else daily_bytes(s, t.key.now(now))
+        for t in tables
+        for s in t.sets
+    }
     copied: dict[Place, int] = {}
     announcements = _Announcements()
     for day in range(days):

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gpcatalog.model.bounds import DAY, INFINITY, MINUS_INFINITY, Family
+from gpcatalog.model.quantity import plural
 from gpcatalog.planner import grid, time_key
 from gpcatalog.planner.grid import Grain
 from gpcatalog.planner.policy import ResolvedPolicy
@@ -114,12 +115,45 @@ def key_of(
         return TimeKey(family=root.family, zone=zone), said
     if root.family.time:
         return TimeKey(family=root.family, clock=wishes.time_zone), ""
-    if root.family is Family.INTEGER and not root.numeric:
-        digits = _digits(parts)
+    if root.family is Family.INTEGER:
+        digits = 0 if root.numeric else _digits(parts)
         if digits:
             said = f"whole numbers that are dates of {digits} digits"
             return TimeKey(family=root.family, digits=digits, clock=wishes.time_zone), said
-    raise Unclear("its key is a number that is not a date, so the calendar says nothing about it")
+        return _numbers(sets)
+    raise Unclear("its key is neither a date nor a whole number")
+
+
+def _numbers(sets: Sequence[RawSet]) -> tuple[TimeKey, str]:
+    """A key of plain numbers: one partition counts as a day, the newest one with rows as today.
+
+    Raises Unclear.
+    """
+    best = max(sets, key=lambda s: len(s.parts), default=None)
+    newest = sorted(_closed(best.parts), key=lambda p: p.low)[-NEWEST:] if best else []
+    widths = Counter(p.high - p.low for p in newest)
+    width, number = widths.most_common(1)[0] if widths else (0, 0)
+    if len(newest) < 2 or number < AGREE * len(newest):
+        raise Unclear(
+            f"it has {plural(len(newest), 'partition')} with both ends: that shows no width"
+            if len(newest) < 2
+            else f"its newest {len(newest)} partitions differ in width"
+        )
+    anchor = next(p.low for p in reversed(newest) if p.high - p.low == width) % width
+    parts = _closed([p for s in sets for p in s.parts])
+    if any(
+        abs(e - anchor) // width >= INFINITY // DAY // 2 for p in parts for e in (p.low, p.high)
+    ):
+        raise Unclear("its numbers are too large for partitions of this width")
+    rows = [p for p in parts if p.filled]
+    last = max(rows, key=lambda p: p.low, default=None)
+    if any(p.filled is None for p in parts if last is None or p.low > last.low):
+        raise Unclear("whether its newest partitions have rows is unknown")
+    begin = last.high - 1 if last is not None else min(p.low for p in parts)
+    key = TimeKey(family=Family.INTEGER, width=width, anchor=anchor)
+    said = f"{width:,} numbers a partition: {number} of its newest {len(newest)} partitions"
+    rest = f"; the newest rows are below {begin + 1:,}" if last is not None else "; it has no rows"
+    return replace(key, position=key.local(begin)), said + rest
 
 
 def _newest(sets: Sequence[PartitionSet]) -> list[tuple[str, Partition]]:
@@ -144,7 +178,7 @@ def _grain(newest: Sequence[Partition], wishes: ResolvedPolicy) -> tuple[Grain, 
         agree = sum(g is grain for g in grains)
         return grain, f"grain {grain.word} by the policy; {agree} of {len(grains)} newest have it"
     if len(newest) < 2:
-        raise Unclear(f"it has {len(newest)} partitions with both ends: set grain")
+        raise Unclear(f"it has {plural(len(newest), 'partition')} with both ends: set grain")
     if usual is None or number < AGREE * len(grains):
         found = ", ".join(
             f"{n} {g.word if g is not None else 'of other lengths'}"
@@ -157,7 +191,12 @@ def _grain(newest: Sequence[Partition], wishes: ResolvedPolicy) -> tuple[Grain, 
 
 
 def _template(
-    newest: Sequence[tuple[str, Partition]], grain: Grain, wished: str, *, classic: bool
+    newest: Sequence[tuple[str, Partition]],
+    grain: Grain,
+    wished: str,
+    key: TimeKey,
+    *,
+    classic: bool,
 ) -> tuple[naming.NameTemplate, str]:
     if wished:
         whole = wished if classic or naming.TABLE in wished else f"{naming.TABLE}_{wished}"
@@ -166,15 +205,15 @@ def _template(
         (
             parent,
             p.label if classic else p.name,
-            time_key.moment_of(p.low),
-            time_key.moment_of(p.high),
+            key.moment(p.low),
+            key.moment(p.high),
         )
         for parent, p in newest
         if grain_of(p.low, p.high) is grain and (p.label or not classic)
     ]
     found, agree = naming.infer(names, classic=classic)
     if found is None:
-        found = naming.default_template(grain, classic=classic)
+        found = naming.default_template(None if key.width else grain, classic=classic)
         return found, f"names {found.text}, as the names of its partitions follow no template"
     return found, f"names {found.text}: {agree} of its newest {len(names)} partitions"
 
@@ -220,19 +259,29 @@ def _part(raw: RawPartition, low: int, high: int) -> Partition:
 
 
 def habits(
-    root: Root, raw: Sequence[RawSet], wishes: ResolvedPolicy, now: int, *, classic: bool
+    root: Root,
+    raw: Sequence[RawSet],
+    wishes: ResolvedPolicy,
+    now: int,
+    *,
+    classic: bool,
+    listed: tuple[TimeKey, str] | None = None,
 ) -> tuple[Habits, list[PartitionSet]]:
     """What the partitions of a table have in common, and its sets in local time.
 
-    now: microseconds since 1970, UTC; classic: Greenplum 6. Raises Unclear.
+    now: microseconds since 1970, UTC; classic: Greenplum 6; listed: the key of a table of lists.
+    Raises Unclear.
     """
-    key, said = key_of(root, raw, wishes, now)
+    key, said = listed or key_of(root, raw, wishes, now)
     sets = localized(raw, key)
     newest = _newest(sets)
-    grain, why = _grain([p for _, p in newest], wishes)
+    if key.width:
+        grain, why = Grain.DAY, ""
+    else:
+        grain, why = _grain([p for _, p in newest], wishes)
     if grain < key.finest:
         raise Unclear(f"grain {grain.word} is finer than its key can say")
-    template, names = _template(newest, grain, wishes.name, classic=classic)
+    template, names = _template(newest, grain, wishes.name, key, classic=classic)
     evidence = tuple(x for x in (said, why, names) if x)
     return (
         Habits(key=key, grain=grain, template=template, newest=len(newest), evidence=evidence),

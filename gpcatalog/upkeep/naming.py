@@ -39,8 +39,22 @@ _DEFAULTS = {
     Grain.QUARTER: "%Yq%Q",
     Grain.YEAR: "%Y",
 }
+_NUMBERS = ("low", "high", "last")  # of plain numbers: begin, end, last number
 _KNOWN = frozenset("YymdHMVGQjb")
 AGREE = 0.9  # share of names that a template must reproduce
+
+
+Moment = datetime | int
+"""What a name shows: a date and time, or a plain number."""
+
+
+def _shown(form: str, low: Moment, high: Moment, *, last: bool) -> str:
+    """What stands for a format in the name of the partition [low, high)."""
+    if isinstance(low, int) or isinstance(high, int):
+        assert isinstance(low, int)
+        assert isinstance(high, int)
+        return str({"low": low, "high": high, "last": high - 1}[form])
+    return _written(form, high - timedelta(microseconds=1) if last else low)
 
 
 def _written(form: str, moment: datetime) -> str:
@@ -56,21 +70,25 @@ class NameTemplate:
     """A template of names.
 
     text: with {table} for the name of the parent and strftime formats in braces, such as
-          {table}_p{%Y%m%d}
+          {table}_p{%Y%m%d}; of plain numbers {low}, {high} or {last}
     last: formats show the last day of the range instead of its first
 
     >>> NameTemplate("{table}_p{%Y%m%d}").name("sales", datetime(2024, 1, 31), datetime(2024, 2, 1))
     'sales_p20240131'
+    >>> NameTemplate("p{low}").name("", 1000, 2000)
+    'p1000'
     """
 
     text: str
     last: bool = False
 
-    def name(self, parent: str, low: datetime, high: datetime) -> str:
+    def name(self, parent: str, low: Moment, high: Moment) -> str:
         """Name of the partition [low, high) below a parent, within 63 bytes."""
-        moment = high - timedelta(microseconds=1) if self.last else low
+        form = "|".join(_NUMBERS) if isinstance(low, int) else "[^{}]*%[^{}]*"
         body = re.sub(
-            r"\{([^{}]*%[^{}]*)\}", lambda m: _written(m[1], moment), self.text.replace(TABLE, "\0")
+            rf"\{{({form})\}}",
+            lambda m: _shown(m[1], low, high, last=self.last),
+            self.text.replace(TABLE, "\0"),
         )
         head, mark, tail = body.partition("\0")
         if not mark:
@@ -82,10 +100,13 @@ class NameTemplate:
 
 def check(text: str) -> None:
     """Raise ValueError for a template that gives all partitions the same name."""
+    if any(f"{{{number}}}" in text for number in _NUMBERS):
+        return
     formats = re.findall(r"\{([^{}]*)\}", text.replace(TABLE, ""))
     if not any("%" in f for f in formats):
         raise ValueError(
-            f"{text!r} has no date in it; write for example p{{%Y%m%d}} or {{table}}_{{%Y_%m}}"
+            f"{text!r} has no date in it; write for example p{{%Y%m%d}} or {{table}}_{{%Y_%m}},"
+            " or {low} for plain numbers"
         )
     for form in formats:
         unknown = [c for c in re.findall(r"%(.)", form) if c not in _KNOWN]
@@ -95,21 +116,21 @@ def check(text: str) -> None:
             )
 
 
-def default_template(grain: Grain, *, classic: bool) -> NameTemplate:
+def default_template(grain: Grain | None, *, classic: bool) -> NameTemplate:
     """The template where the names of a table show none.
 
-    classic: Greenplum 6, where a partition's name stands in a name that the server makes
+    grain: None for plain numbers; classic: Greenplum 6, where a partition's name stands in a name that the server makes
     """
-    body = f"p{{{_DEFAULTS[grain]}}}"
+    body = "p{low}" if grain is None else f"p{{{_DEFAULTS[grain]}}}"
     return NameTemplate(body if classic else f"{TABLE}_{body}")
 
 
 def infer(
-    names: Sequence[tuple[str, str, datetime, datetime]], *, classic: bool
+    names: Sequence[tuple[str, str, Moment, Moment]], *, classic: bool
 ) -> tuple[NameTemplate | None, int]:
     """The template that reproduces most of these names, and how many; None below AGREE.
 
-    names: parent, name, first moment, end of each partition, the newest last
+    names: parent, name, begin and end of each partition, the newest last
     """
     if not names:
         return None, 0
@@ -120,12 +141,12 @@ def infer(
         if not classic and name.startswith(parent) and name != parent:
             stem, rest = TABLE, name[len(parent) :]
         for last in (False, True):
-            moment = high - timedelta(microseconds=1) if last else low
-            for form in _FORMATS:
-                at = rest.find(_written(form, moment))
+            for form in _NUMBERS if isinstance(low, int) else _FORMATS:
+                shown = _shown(form, low, high, last=last)
+                at = rest.rfind(shown) if isinstance(low, int) else rest.find(shown)
                 if at < 0 or "{" in rest:
                     continue
-                text = stem + rest[:at] + f"{{{form}}}" + rest[at + len(_written(form, moment)) :]
+                text = stem + rest[:at] + f"{{{form}}}" + rest[at + len(shown) :]
                 if (text, last) in seen:
                     continue
                 seen.add((text, last))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from gpcatalog.model.bounds import INFINITY, MINUS_INFINITY, OPEN_HIGH
 from gpcatalog.planner import grid
 from gpcatalog.planner.grid import Grain
-from gpcatalog.planner.time_key import TimeKey, cell_of, moment_of
+from gpcatalog.planner.time_key import TimeKey, cell_of
 from gpcatalog.upkeep.naming import NameTemplate
 from gpcatalog.upkeep.partitions import Partition, PartitionSet
 from gpcatalog.upkeep.rules import NightLimits, TableRules
@@ -234,8 +234,8 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
             found.create.append(Create(table=t.oid, parent=s.parent, like=like, new=new, why=why))
     if past and not t.rules.fill_gaps:
         text = (
-            f"{len(past)} {t.rules.grain.word} ranges of the past below {s.parent_name} have no"
-            f" partition; the first begins {t.key.shown(past[0][0])}"
+            f"{len(past)} {'' if t.key.width else t.rules.grain.word + ' '}ranges of the past below"
+            f" {s.parent_name} have no partition; the first begins {t.key.shown(past[0][0])}"
         )
         found.notes.append(Note(table=t.oid, what="gap", text=text))
     if any(p.high >= INFINITY and p.low < OPEN_HIGH for p in s.parts):
@@ -276,7 +276,7 @@ def _wanted(
 
 
 def _new(t: TableState, s: PartitionSet, low: int, high: int, used: set[str]) -> NewPartition:
-    stem = t.template.name(s.parent_name, moment_of(low), moment_of(high))
+    stem = t.template.name(s.parent_name, t.key.moment(low), t.key.moment(high))
     name, n = stem, 1
     while name in used:
         n += 1
@@ -322,9 +322,13 @@ def _retire(
 
 
 def _due(
-    t: TableState, s: PartitionSet, now: int, excluded: Collection[Place]
+    t: TableState, s: PartitionSet, now: int, excluded: Collection[Place], found: Night
 ) -> Iterator[tuple[Grain, list[Partition]]]:
-    """Runs of partitions that are to be merged, with the grain of their cell."""
+    """Runs of partitions that are to be merged, with the grain of their cell.
+
+    found: gets a note on those that would be too large
+    """
+    large: list[Partition] = []
     past = {p.low for p in _past_keep(t, s, now)}
     taken: set[int] = set()
     for grain, age in t.rules.rollups:
@@ -344,14 +348,21 @@ def _due(
         for lines in runs.values():
             for run in lines:
                 size = sum(p.segment_bytes or 0 for p in run)
+                if len(run) < 2:
+                    continue
                 # what would be too large in a year may do as months
-                if (
-                    len(run) > 1
-                    and size <= t.rules.max_leaf
-                    and (s.parent, run[0].low, run[-1].high) not in excluded
-                ):
+                if size > t.rules.max_leaf:
+                    if grain is t.rules.rollups[-1][0]:
+                        large.append(run[0])
+                elif (s.parent, run[0].low, run[-1].high) not in excluded:
                     taken |= {p.low for p in run}
                     yield grain, run
+    if large:
+        text = (
+            f"{len(large)} merges below {s.parent_name} would be larger than max_leaf and are left out;"
+            f" the first begins {t.key.shown(min(p.low for p in large))}"
+        )
+        found.notes.append(Note(table=t.oid, what="merge", text=text))
 
 
 def _of_known_size(t: TableState, run: list[Partition], found: Night) -> bool:
@@ -386,7 +397,7 @@ def _roll_up(
             used = {p.label or p.name for p in s.parts}
             line += [
                 _merged(t, s, grain, run, copied, used)
-                for grain, run in _due(t, s, t.key.now(now), excluded)
+                for grain, run in _due(t, s, t.key.now(now), excluded, found)
                 if _of_known_size(t, run, found)
             ]
         if line:

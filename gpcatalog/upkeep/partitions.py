@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gpcatalog.model.bounds import (
     OPEN_HIGH,
     OPEN_LOW,
+    Bound,
     BoundKind,
-    Family,
-    interval,
     parse,
 )
 from gpcatalog.planner.relations import Relation, relations_of
@@ -136,16 +135,22 @@ class _Tree:
         )
 
 
-def raw_sets(root: Root, relations: Sequence[Relation], family: Family) -> list[RawSet]:
+def raw_sets(
+    root: Root,
+    relations: Sequence[Relation],
+    level: int,
+    range_of: Callable[[Bound], tuple[int, int] | None],
+) -> list[RawSet]:
     """Sets of partitions of the level that is cut by time, from the relations of one table.
 
-    root: the table, with the level to plan
+    level: depth of these partitions; range_of: what a bound covers, None where the partition does
+    not count; raises ValueError for one that is not understood
     """
     tree = _Tree(relations)
     found: dict[int, RawSet] = {}
     names = {r.oid: r.name for r in relations}
     for r in sorted(relations, key=lambda r: r.oid):
-        if r.kind == "root" or r.level != root.cut_level:
+        if r.kind == "root" or r.level != level:
             continue
         parent = r.parent or root.oid
         set_ = found.setdefault(
@@ -156,11 +161,12 @@ def raw_sets(root: Root, relations: Sequence[Relation], family: Family) -> list[
             set_.default = tree.raw(r, OPEN_LOW, OPEN_HIGH)
             continue
         try:
-            low, high = interval(bound, family)
+            found_range = range_of(bound)
         except ValueError as e:
             set_.unread.append(f"{r.name}: {e}")
             continue
-        set_.parts.append(tree.raw(r, low, high))
+        if found_range is not None:
+            set_.parts.append(tree.raw(r, *found_range))
     for set_ in found.values():
         set_.parts.sort(key=lambda p: (p.low, p.relation.oid))
     return list(found.values())

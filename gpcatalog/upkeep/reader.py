@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 from gpcatalog.capacity.model import Index, Shape
 from gpcatalog.model import generations
+from gpcatalog.model.bounds import interval
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner.policy import Policy
+from gpcatalog.planner.relations import Relation
 from gpcatalog.planner.sets.roots import Root
 from gpcatalog.store.snapshot import Snapshot
 from gpcatalog.upkeep import habits, rules
+from gpcatalog.upkeep.lists import list_key
 from gpcatalog.upkeep.night import TableState
-from gpcatalog.upkeep.partitions import raw_sets, relations_by_root
+from gpcatalog.upkeep.partitions import PartitionSet, raw_sets, relations_by_root
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +48,25 @@ def _reason(root: Root) -> str:
         return "pg_partman maintains it"
     if root.wishes.skip:
         return "the policy has skip for this table"
-    if not root.cut_level:
-        return root.reason or "it has no range partitions"
     return ""
+
+
+def _habits(
+    root: Root, relations: Sequence[Relation], now: int, *, classic: bool
+) -> tuple[habits.Habits, list[PartitionSet]]:
+    """Habits and sets of one table. Raises Unclear."""
+    if root.cut_level:
+        raw = raw_sets(root, relations, root.cut_level, lambda b: interval(b, root.family))
+        return habits.habits(root, raw, root.wishes, now, classic=classic)
+    lists = list_key(root, relations, root.wishes)
+    if lists is None:
+        only = {k.strategy for k in root.keys} == {"list"}
+        raise habits.Unclear(
+            "its lists are no dates" if only else root.reason or "it has no range partitions"
+        )
+    raw = raw_sets(root, relations, lists.level, lists.range_of)
+    found = (lists.key, lists.said)
+    return habits.habits(root, raw, root.wishes, now, classic=classic, listed=found)
 
 
 def read_tables(
@@ -66,8 +85,7 @@ def read_tables(
         reason = _reason(root)
         if not reason:
             try:
-                raw = raw_sets(root, relations, root.family)
-                known, sets = habits.habits(root, raw, root.wishes, now, classic=classic)
+                known, sets = _habits(root, relations, now, classic=classic)
             except habits.Unclear as e:
                 reason = str(e)
         if reason:
@@ -83,7 +101,7 @@ def read_tables(
             template=known.template,
             rules=rules.rules_of(root.wishes, known, classic=classic),
             sets=tuple(sets),
-            left_alone=root.reason,
+            left_alone="" if known.key.listed and not root.blocked else root.reason,
         )
         leaf = max((r for r in relations if r.kind == "leaf"), key=lambda r: r.oid, default=None)
         stored = leaf.storage if leaf and leaf.storage in set(Storage) else Storage.HEAP

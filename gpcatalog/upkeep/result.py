@@ -38,8 +38,9 @@ def left_alone(unplanned: Iterable[Unplanned]) -> list[LeftAlone]:
 class Cover(msgspec.Struct, frozen=True, kw_only=True):
     """How far the partitions of a table reach.
 
-    until: first moment without a partition, as text; None where a partition has no end
-    days:  from now until then; gaps: ranges of the past without a partition
+    until: first moment or number without a partition, as text; None where a partition has no end
+    days:  from now until then; of plain numbers: partitions after the newest rows
+    gaps:  ranges of the past without a partition
     default_rows: whether the default partition has rows: null where there is none or it is unknown
     """
 
@@ -61,7 +62,7 @@ def cover_of(t: TableState, now: int) -> Cover:
             gaps += len(uncovered(s.parts, min(lows), min(local, max(p.high for p in s.parts))))
     filled = [s.default.filled for s in t.sets if s.default is not None]
     return Cover(
-        until=None if least >= INFINITY else grid.shown(least),
+        until=None if least >= INFINITY else t.key.shown(least),
         days=None if least >= INFINITY else round((least - local) / DAY, 2),
         gaps=gaps,
         default_rows=None if not filled or None in filled else any(filled),
@@ -69,12 +70,16 @@ def cover_of(t: TableState, now: int) -> Cover:
 
 
 class TableAdoption(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules that one table seems to follow. evidence: sentences."""
+    """The rules that one table seems to follow.
+
+    numbers: of one partition, where the key is a plain number, else 0; evidence: sentences
+    """
 
     table: str
     schema: str
     name: str
     grain: str
+    numbers: int
     template: str
     time_zone: str
     premake_days: float
@@ -102,6 +107,7 @@ def adoption(
             schema=t.state.schema,
             name=t.state.name,
             grain=t.habits.grain.word,
+            numbers=t.state.key.width,
             template=t.habits.template.text,
             time_zone=t.state.key.zone,
             premake_days=PREMAKE_DAYS[t.habits.grain],
@@ -306,12 +312,17 @@ def calendar(
 
 
 class TableStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What is due for a table tonight. wanted_days: cover that the policy asks for at least."""
+    """What is due for a table tonight.
+
+    wanted_days: cover that the policy asks for at least; unit: of the cover, "days" or
+    "partitions" (plain numbers)
+    """
 
     table: str
     leaves: int
     cover: Cover
     wanted_days: float
+    unit: str
     create: int
     merge: int
     remove: int
@@ -337,6 +348,7 @@ def _table_status(t: TableState, tonight: Night, now: int) -> TableStatus:
         leaves=t.leaves,
         cover=cover_of(t, now),
         wanted_days=t.rules.cover_days,
+        unit="partitions" if t.key.width else "days",
         create=sum(len(c.new) for c in tonight.create if c.table == t.oid),
         merge=sum(len(m.parts) for m in tonight.rollups if m.table == t.oid),
         remove=sum(len(r.parts) for r in tonight.retire if r.table == t.oid),
@@ -361,8 +373,8 @@ def status(
     found = [_table_status(t, tonight, now) for t in states]
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=now)
     problems = [
-        f"{t.table} is covered until {t.cover.until}: {t.cover.days:g} days, and the policy asks"
-        f" for {t.wanted_days:g}"
+        f"{t.table} is covered until {t.cover.until}: {t.cover.days:g} {t.unit}, and the policy"
+        f" asks for {t.wanted_days:g}"
         for t in found
         if t.cover.days is not None and t.cover.days < t.wanted_days
     ]

@@ -86,17 +86,19 @@ def rules_of(wishes: ResolvedPolicy, habits: Habits, *, classic: bool) -> TableR
 
     classic: Greenplum 6, where creating partitions locks the whole table: it is done for half of
              the cover at a time
+    Lists and plain numbers are not merged: `gpcatalog plan` does that.
     """
-    grain = habits.grain
+    grain, key = habits.grain, habits.key
     premake = wishes.premake if wishes.premake is not None else PREMAKE_DAYS[grain]
     batch = wishes.premake_batch
     if batch is None:
         batch = premake / 2 if classic else min(grain.days, premake)
+    keep = wishes.keep_partitions if key.width else wishes.keep
     coarsest = Grain(wishes.retention_unit) if wishes.retention_unit is not None else Grain.YEAR
     rollups = tuple(
         (Grain(g), round(age * DAY))
         for g, age in sorted(wishes.grains, reverse=True)
-        if wishes.grains_named and grain < g <= coarsest
+        if wishes.grains_named and grain < g <= coarsest and not (key.width or key.listed)
     )
     return TableRules(
         grain=grain,
@@ -105,7 +107,7 @@ def rules_of(wishes: ResolvedPolicy, habits: Habits, *, classic: bool) -> TableR
         rollups=rollups,
         hot=round(wishes.hot_days * DAY),
         max_leaf=wishes.max_leaf,
-        keep=None if wishes.keep is None else round(wishes.keep * DAY),
+        keep=None if keep is None else round(keep * DAY),
         retention=wishes.retention,
         retention_schema=wishes.retention_schema,
         fill_gaps=wishes.fill_gaps,

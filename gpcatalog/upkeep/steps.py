@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
-from gpcatalog.model.bounds import Bound, Term, TermKind, merged_text, parse
+from gpcatalog.model.bounds import Bound, BoundKind, Term, TermKind, joined_list, merged_text, parse
 from gpcatalog.planner import operations as op
 from gpcatalog.upkeep.night import Create as CreateAction
 from gpcatalog.upkeep.night import NewPartition, TableState
@@ -58,6 +58,10 @@ def _term(like: Term, text: str) -> Term:
 def bound_text(t: TableState, like: Partition, new: NewPartition, *, classic: bool) -> str:
     """The bound of a new partition as the server spells it, after the bound of another one."""
     found: Bound = parse(like.bound)
+    if found.kind is BoundKind.LIST:
+        value = next(v for v in found.values if v.kind is TermKind.VALUE)
+        one = replace(found, values=(_term(value, t.key.text(new.low)),))
+        return joined_list([one], classic=classic)
     assert found.lower is not None  # a partition with both ends
     assert found.upper is not None
     low = _term(found.lower[0], t.key.text(new.low))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from gpcatalog.errors import CatalogError
-from gpcatalog.model.bounds import DAY, HOUR, Family
+from gpcatalog.model.bounds import DAY, HOUR, Family, parse
 from gpcatalog.planner import policy, time_key
 from gpcatalog.planner.grid import Grain
 from gpcatalog.planner.relations import Relation
 from gpcatalog.planner.sets.roots import Key, Root
 from gpcatalog.planner.time_key import TimeKey, micros
-from gpcatalog.upkeep import habits, naming, rules
+from gpcatalog.upkeep import habits, lists, naming, rules
 from gpcatalog.upkeep.partitions import RawPartition, RawSet
 
 NOW = micros(datetime(2026, 11, 25, 3))
@@ -146,7 +147,7 @@ def test_grains() -> None:
     with pytest.raises(habits.Unclear, match=r"do not agree on a grain .*: set grain"):
         told(Family.DATE, mixed)
     assert told(Family.DATE, mixed, grain="day").grain is Grain.DAY
-    with pytest.raises(habits.Unclear, match="1 partitions with both ends: set grain"):
+    with pytest.raises(habits.Unclear, match="1 partition with both ends: set grain"):
         told(Family.DATE, daily[:1])
     with pytest.raises(habits.Unclear, match="finer than its key"):
         told(Family.DATE, daily, grain="hour")
@@ -164,9 +165,159 @@ def test_numbers_that_are_dates(low: list[int], high: list[int], digits: int, gr
     assert (found.key.digits, found.grain) == (digits, grain)
 
 
-def test_plain_numbers_have_no_calendar() -> None:
-    with pytest.raises(habits.Unclear, match="a number that is not a date"):
-        told(Family.INTEGER, [(0, 1000), (1000, 2000)])
+def numbers(spans: list[tuple[int, int]], filled: list[bool | None] | None = None) -> habits.Habits:
+    """Habits of a table of plain numbers; filled: whether each partition has rows."""
+    one, wishes = root(Family.INTEGER)
+    [only] = raw(spans, [f"t_p{low}" for low, _ in spans])
+    if filled is not None:
+        only.parts = [replace(p, filled=f) for p, f in zip(only.parts, filled, strict=True)]
+    found, _ = habits.habits(one, [only], wishes, NOW, classic=False)
+    return found
+
+
+def test_plain_numbers() -> None:
+    """One partition counts as a day, the newest one with rows as today."""
+    spans = [(n * 500 + 100, n * 500 + 600) for n in range(6)]
+    found = numbers(spans, [True, False, True, False, False, False])
+    key = found.key
+    assert (key.width, key.anchor) == (500, 100)
+    assert [key.local(low) for low, _ in spans] == [n * DAY for n in range(6)]
+    assert [key.axis(key.local(high)) for _, high in spans] == [high for _, high in spans]
+    assert key.now(NOW) // DAY == 2
+    assert key.now(NOW) == key.now(0) == key.local(1599)
+    assert (key.text(3 * DAY), key.shown(3 * DAY)) == ("1600", "1600")
+    assert found.grain is Grain.DAY
+    assert found.template.text == "{table}_p{low}"
+    assert found.template.name("t", key.moment(7 * DAY), key.moment(8 * DAY)) == "t_p3600"
+    assert found.evidence[0].startswith("500 numbers a partition: 6 of its newest 6 partitions")
+    assert "below 1,600" in found.evidence[0]
+
+
+def test_plain_numbers_without_rows() -> None:
+    spans = [(n * 500, n * 500 + 500) for n in range(4)]
+    found = numbers(spans, [False] * 4)
+    assert found.key.now(0) == 0
+    assert found.evidence[0].endswith("it has no rows")
+
+
+@pytest.mark.parametrize(
+    ("spans", "filled", "said"),
+    [
+        ([(0, 1000)], None, "1 partition with both ends: that shows no width"),
+        ([(0, 1000), (1000, 3000)], None, "differ in width"),
+        ([(0, 1000), (1000, 2000)], [True, None], "have rows is unknown"),
+        ([(0, 1000), (1000, 2000)], [None, None], "have rows is unknown"),
+        (
+            [(0, 1), (1, 2), (2, 2**61), (2**61, 2**61 + 1)]
+            + [(n, n + 1) for n in range(2**61 + 1, 2**61 + 20)],
+            None,
+            "too large",
+        ),
+    ],
+)
+def test_plain_numbers_that_are_unclear(
+    spans: list[tuple[int, int]], filled: list[bool | None] | None, said: str
+) -> None:
+    with pytest.raises(habits.Unclear, match=said):
+        numbers(spans, filled)
+
+
+def test_a_partition_of_unknown_rows_before_the_newest_does_no_harm() -> None:
+    spans = [(n * 10, n * 10 + 10) for n in range(4)]
+    assert numbers(spans, [None, None, True, False]).key.now(0) // DAY == 2
+
+
+def relation(number: int, bound: str, level: int = 1) -> Relation:
+    """A leaf with a bound."""
+    values = (number, "s", f"t_{number}", 0, level, "leaf", "heap", "", 0, 0.0, bound, "", False, True, 1, 1, 0, 3, False, 0, 0)  # fmt: skip
+    return Relation(*values)
+
+
+def listed(
+    kind: str, values: list[str], wishes: str = "", *, level: int = 0
+) -> tuple[str, list[object]] | None:
+    """Key of a table of lists, and what each of them covers: (first day, end) or an error."""
+    one, _ = root(Family.OTHER)
+    resolved = policy.wishes_for(policy.loads(f"[default]\n{wishes}"), "s", "t")
+    one.keys = [Key(n, "list", "x", "uuid", False) for n in range(level)]
+    one.keys.append(Key(level, "list", "k", kind, False))
+    bounds = [f"FOR VALUES IN ({v})" if v != "DEFAULT" else v for v in values]
+    found = lists.list_key(one, [relation(n, b, level + 1) for n, b in enumerate(bounds)], resolved)
+    if found is None:
+        return None
+    assert found.level == level + 1
+    covers: list[object] = []
+    for b in bounds:
+        try:
+            span = found.range_of(parse(b))
+            covers.append(span and tuple(str(time_key.moment_of(e).date()) for e in span))
+        except ValueError as e:
+            covers.append(str(e))
+    return found.said, covers
+
+
+JANUARY = ("2026-01-01", "2026-02-01")
+FEBRUARY = ("2026-02-01", "2026-03-01")
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("text", ["'2026-01'", "'2026-02'"]),
+        ("character(6)", ["'202601'", "'202602'"]),
+        ("character varying(10)", ["'2026-01-01'", "'2026-02-01'"]),
+        ("text", ["'2026/01'", "'2026/02'"]),
+        ("integer", ["202601", "202602"]),
+        ("bigint", ["'20260101'", "'20260201'"]),
+        ("date", ["'2026-01-01'", "'2026-02-01'"]),
+    ],
+)
+def test_lists_of_months(kind: str, values: list[str]) -> None:
+    assert listed(kind, values) == ("lists of months: 2 values", [JANUARY, FEBRUARY])
+    assert listed(kind, values, level=1) == ("lists of months: 2 values", [JANUARY, FEBRUARY])
+
+
+def test_lists_of_several_values() -> None:
+    both = ("2026-01-01", "2026-03-01")
+    found = listed(
+        "integer", ["202601, 202602", "202604, NULL", "202606, 202608", "NULL", "DEFAULT"]
+    )
+    assert found is not None
+    said, covers = found
+    assert said == "lists of months: 5 values"
+    assert covers == [
+        both,
+        ("2026-04-01", "2026-05-01"),
+        "its values do not follow each other",
+        None,
+        "a default bound is not a list",
+    ]
+
+
+def test_lists_of_days() -> None:
+    days = ("2026-01-31", "2026-02-01")
+    found = listed("date", ["'2026-01-31'", "'2026-02-01'"])
+    assert found == ("lists of days: 2 values", [days, ("2026-02-01", "2026-02-02")])
+    assert listed("date", ["'2026-01-01'"]) == ("lists of days: 1 values", [("2026-01-01", "2026-01-02")])  # fmt: skip
+    assert listed("date", ["'2026-01-01'"], "grain = 'month'") == ("lists of months: 1 values", [JANUARY])  # fmt: skip
+    # months cannot be cut into days
+    assert listed("integer", ["202601"], "grain = 'day'") == ("lists of months: 1 values", [JANUARY])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("text", ["'2026-01'", "'other'"]),
+        ("text", ["'2026-1'"]),
+        ("text", ["NULL", "DEFAULT"]),
+        ("integer", ["1", "2"]),
+        ("integer", ["202613"]),
+        ("uuid", ["'2026-01'"]),
+        ("date", ["'infinity'"]),
+    ],
+)
+def test_lists_of_other_things(kind: str, values: list[str]) -> None:
+    assert listed(kind, values) is None
 
 
 @pytest.mark.parametrize(
