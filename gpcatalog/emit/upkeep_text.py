@@ -97,6 +97,7 @@ def _work(n: NightLine) -> list[str]:
     merged = f"{count(n.merged)} → {count(n.into)}" if n.into else ("part" if n.bytes else "")
     gone = f"{count(n.dropped)} dropped" if n.dropped else ""
     gone = gone or (f"{count(n.detached)} detached" if n.detached else "")
+    gone = gone or (f"{count(n.externalized)} to files" if n.externalized else "")
     return [
         n.table,
         n.day,
@@ -112,7 +113,9 @@ def _nights(found: Calendar, out: Console) -> None:
     """The first nights, then those that do more than create partitions."""
     week = set(sorted({n.day for n in found.nights})[:FIRST])
     lines = [
-        n for n in found.nights if n.day in week or n.bytes or n.into or n.consent or n.detached
+        n
+        for n in found.nights
+        if n.day in week or n.bytes or n.into or n.consent or n.detached or n.externalized
     ]
     rows = [_work(n) for n in lines[:NIGHTS_SHOWN]]
     heads = ["table", "night", "new", "merged", "removed", "copied", "lock"]

@@ -171,8 +171,11 @@ class Rule(
     keep_partitions: of keys that are plain numbers, instead of `keep`: partitions before the newest
                   one with rows that stay
     fill_gaps:    create partitions for gaps in the past, too
-    retention:    what becomes of partitions that are older than `keep`: none, detach, drop
+    retention:    what becomes of partitions that are older than `keep`: none, detach, drop, or
+                  externalize (Greenplum: their rows go to files behind an external table)
     retention_schema: where detached partitions go (default: they stay in their schema)
+    external_location: of these files, such as gpfdist://etl1:8081/{schema}/{partition}_{day}.txt;
+                  several are separated by spaces
     default_rows: "move" rows of the default partition into new ones, or "report" them
     time_zone:    in which keys of type timestamptz are cut (default: the one that fits)
     name:         template of partition names, such as p{%Y%m%d} or {table}_{%Y_%m}
@@ -203,8 +206,9 @@ class Rule(
     premake_batch: str | float | None = None
     keep_partitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
     fill_gaps: bool | None = None
-    retention: Literal["none", "detach", "drop"] | None = None
+    retention: Literal["none", "detach", "drop", "externalize"] | None = None
     retention_schema: str | None = None
+    external_location: str | None = None
     default_rows: Literal["report", "move"] | None = None
     time_zone: str | None = None
     name: str | None = None
@@ -305,6 +309,7 @@ class ResolvedPolicy(msgspec.Struct, kw_only=True, frozen=True):
     fill_gaps: bool
     retention: str
     retention_schema: str
+    external_location: str
     default_rows: str
     time_zone: str
     name: str
@@ -337,6 +342,7 @@ _DEFAULTS: dict[str, object] = {
     "fill_gaps": False,
     "retention": "none",
     "retention_schema": "",
+    "external_location": "",
     "default_rows": "report",
     "time_zone": "",
     "name": "",
@@ -421,10 +427,41 @@ def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
         fill_gaps=bool(found["fill_gaps"]),
         retention=str(found["retention"]),
         retention_schema=str(found["retention_schema"]),
+        external_location=str(found["external_location"]),
         default_rows=str(found["default_rows"]),
         time_zone=str(found["time_zone"]),
         name=str(found["name"]),
     )
+
+
+_PROTOCOLS = ("gpfdist://", "gpfdists://", "s3://")
+
+
+def _location(where: str, found: dict[str, object]) -> None:
+    """Raise CatalogError for a location of external files that does not serve."""
+    place, wanted = str(found["external_location"]), found["retention"] == "externalize"
+    if not wanted and place:
+        raise CatalogError(
+            f'policy: {where}: external_location is for retention = "externalize"',
+            hint="set retention, or leave external_location out",
+        )
+    if not wanted:
+        return
+    hint = 'write it as "gpfdist://etl1:8081/{schema}/{partition}_{day}.txt"'
+    if not place.split() or not all(p.startswith(_PROTOCOLS) for p in place.split()):
+        raise CatalogError(
+            f"policy: {where}: external_location {place!r} is not a location that can be written"
+            f" and read ({', '.join(_PROTOCOLS)})",
+            hint=hint,
+        )
+    for part in place.split():
+        for name in ("{partition}", "{day}"):
+            if name not in part:
+                raise CatalogError(
+                    f"policy: {where}: external_location has no {name}: two partitions, or a second"
+                    " attempt, would write the same file",
+                    hint=hint,
+                )
 
 
 def _consistent(where: str, found: dict[str, object]) -> None:
@@ -466,6 +503,7 @@ def _consistent(where: str, found: dict[str, object]) -> None:
             f'policy: {where}: retention_schema is for retention = "detach"',
             hint="remove retention_schema",
         )
+    _location(where, found)
     later = number("externalise_after")
     if later is not None and hot is not None and later < hot:
         raise CatalogError(

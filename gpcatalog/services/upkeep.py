@@ -141,7 +141,7 @@ def steps_of(prepared: Prepared, tonight: Night) -> Planned:
     for gone in tonight.retire:
         t = by_oid[gone.table].state
         s = sets[gone.table, gone.parent]
-        found.steps[t.oid] += [up.retire_step(t, s, [p]) for p in gone.parts]
+        found.steps[t.oid] += [up.retire_step(t, s, [p], prepared.day) for p in gone.parts]
     _add_merges(prepared, tonight, found)
     return found
 

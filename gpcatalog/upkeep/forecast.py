@@ -59,8 +59,11 @@ def created(s: PartitionSet, action: Create) -> PartitionSet:
 
 
 def retired(s: PartitionSet, action: Retire) -> PartitionSet:
-    """The set without partitions that were detached or dropped."""
+    """The set without partitions that were detached or dropped; others are moved to files."""
     gone = {p.low for p in action.parts}
+    if action.how == "externalize":
+        parts = (replace(p, movable=False, bytes=0) if p.low in gone else p for p in s.parts)
+        return replace(s, parts=tuple(parts))
     return replace(s, parts=tuple(p for p in s.parts if p.low not in gone))
 
 

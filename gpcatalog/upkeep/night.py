@@ -73,7 +73,7 @@ class Create:
 
 @dataclass(frozen=True, kw_only=True)
 class Retire:
-    """Partitions past their retention go. how: detach or drop."""
+    """Partitions past their retention go. how: detach, externalize or drop."""
 
     table: int
     parent: int
@@ -186,11 +186,11 @@ def night(
     for t in tables:
         for s in t.sets:
             _create(t, s, t.key.now(now), found)
-    room = limits.max_leaves
+    left = _Left(leaves=limits.max_leaves, bytes=limits.max_rewrite)
     for t in tables:
         for s in t.sets:
-            room = _retire(t, s, t.key.now(now), found, room, allow_drop=allow_drop)
-    _roll_up(tables, now, limits, room, found, copied or {}, excluded)
+            _retire(t, s, t.key.now(now), found, left, allow_drop=allow_drop)
+    _roll_up(tables, now, left, found, copied or {}, excluded)
     return found
 
 
@@ -289,16 +289,39 @@ def _past_keep(t: TableState, s: PartitionSet, now: int) -> list[Partition]:
     keep = t.rules.keep
     if keep is None:
         return []
-    return [p for p in s.parts if p.closed and p.high <= now - keep]
+    # what was moved to files stays
+    files = t.rules.retention == "externalize"
+    return [p for p in s.parts if p.closed and p.high <= now - keep and (p.movable or not files)]
+
+
+@dataclass
+class _Left:
+    """What is left of the limits of the night: partitions, and bytes that are copied."""
+
+    leaves: int
+    bytes: int
+
+
+def _moved(due: list[Partition], left: _Left) -> list[Partition]:
+    """What is moved to files tonight; one of unknown size is the last, as is one that is larger than
+    what is left.
+    """
+    found = []
+    for p in due[: max(left.leaves, 0)]:
+        if left.bytes <= 0:
+            break
+        found.append(p)
+        left.bytes -= left.bytes if p.bytes is None else p.bytes
+    return found
 
 
 def _retire(
-    t: TableState, s: PartitionSet, now: int, found: Night, room: int, *, allow_drop: bool
-) -> int:
-    """Add what is past its retention; the number of partitions that are left for the night."""
+    t: TableState, s: PartitionSet, now: int, found: Night, left: _Left, *, allow_drop: bool
+) -> None:
+    """Add what is past its retention, and take it from what is left for the night."""
     due = _past_keep(t, s, now)
     if not due:
-        return room
+        return
     stays = ""
     if t.rules.retention == "none":
         stays = "retention is none"
@@ -309,16 +332,17 @@ def _retire(
     if stays:
         text = f"{len(due)} partitions of {s.parent_name} are past keep and stay: {stays}"
         found.notes.append(Note(table=t.oid, what="retention", text=text))
-        return room
-    if len(due) == len(s.parts):  # a table keeps its last partition
+        return
+    files = t.rules.retention == "externalize"
+    if len(due) == len(s.parts) and not files:  # a table keeps its last partition
         due = due[:-1]
-    now_ = due[: max(room, 0)]
+    now_ = _moved(due, left) if files else due[: max(left.leaves, 0)]
     found.waiting += len(due) - len(now_)
     if now_:
         found.retire.append(
             Retire(table=t.oid, parent=s.parent, parts=tuple(now_), how=t.rules.retention)
         )
-    return room - len(now_)
+    left.leaves -= len(now_)
 
 
 def _due(
@@ -380,8 +404,7 @@ def _of_known_size(t: TableState, run: list[Partition], found: Night) -> bool:
 def _roll_up(
     tables: Sequence[TableState],
     now: int,
-    limits: NightLimits,
-    room: int,
+    left: _Left,
     found: Night,
     copied: Mapping[Place, int],
     excluded: Collection[Place],
@@ -402,21 +425,20 @@ def _roll_up(
             ]
         if line:
             queues.append(sorted(line, key=lambda r: (r.low, r.parent)))
-    left = limits.max_rewrite
     while queues:
         for line in list(queues):
             merge = line.pop(0)
             if not line:
                 queues.remove(line)
-            if len(merge.parts) > room or left <= 0:
+            if len(merge.parts) > left.leaves or left.bytes <= 0:
                 found.waiting += len(merge.parts)
                 continue
-            if merge.bytes > left:
+            if merge.bytes > left.bytes:
                 # it goes on the next night where it stops tonight
-                merge = replace(merge, bytes=left, whole=False)
+                merge = replace(merge, bytes=left.bytes, whole=False)
             found.rollups.append(merge)
-            left -= merge.bytes
-            room -= len(merge.parts)
+            left.bytes -= merge.bytes
+            left.leaves -= len(merge.parts)
 
 
 def _merged(

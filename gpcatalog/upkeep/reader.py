@@ -42,8 +42,10 @@ class ReadTable:
     shape: Shape
 
 
-def _reason(root: Root) -> str:
+def _reason(root: Root, *, greenplum: bool) -> str:
     """Why upkeep leaves a table alone; empty where it does not."""
+    if root.wishes.retention == "externalize" and not greenplum:
+        return "retention externalize needs external tables, a feature of Greenplum"
     if "pg_partman" in root.facts:
         return "pg_partman maintains it"
     if root.wishes.skip:
@@ -78,11 +80,12 @@ def read_tables(
     every: all tables, as if the policy named each
     """
     classic = generations.is_classic(snapshot.header["generation"])
+    greenplum = generations.is_greenplum(snapshot.header["generation"])
     wanted = [r for r in roots if every or r.wishes.automatic_maintenance]
     found: list[ReadTable] = []
     unplanned: list[Unplanned] = []
     for root, relations in relations_by_root(snapshot, wanted):
-        reason = _reason(root)
+        reason = _reason(root, greenplum=greenplum)
         if not reason:
             try:
                 known, sets = _habits(root, relations, now, classic=classic)

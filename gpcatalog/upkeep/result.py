@@ -125,8 +125,8 @@ def adoption(
 class NightLine(msgspec.Struct, frozen=True, kw_only=True):
     """What one night does to one table.
 
-    created, merged, detached, dropped: partitions; into: partitions that come of merges
-    bytes: copied by merges (estimate); lock_seconds: longest time that readers wait (estimate),
+    created, merged, detached, externalized, dropped: partitions; into: those that come of merges
+    bytes: copied by merges and to files (estimate); lock_seconds: longest time that readers wait (estimate),
     null where unknown; consent: what a person must have agreed to
     """
 
@@ -136,6 +136,7 @@ class NightLine(msgspec.Struct, frozen=True, kw_only=True):
     merged: int = 0
     into: int = 0
     detached: int = 0
+    externalized: int = 0
     dropped: int = 0
     bytes: int = 0
     lock_seconds: float | None = None
@@ -196,6 +197,9 @@ def _costs(reader: Reader, table: ReadTable) -> tuple[float, float] | None:
 BUILT_ASIDE, BESIDE_DEFAULT = 48 / 30, 150 / 30
 
 
+_GONE = {"drop": "dropped", "detach": "detached", "externalize": "externalized"}
+
+
 class _Locks:
     """How long readers wait for the steps of a night, by the model of the time of DDL."""
 
@@ -221,7 +225,8 @@ class _Locks:
             found = each * (1 if alone else line["created"])
         if line.get("into"):
             found = max(found, add + drop * line["merged"] / line["into"])
-        gone = drop * line["dropped"] if line.get("dropped") else drop * bool(line.get("detached"))
+        one = bool(line.get("detached") or line.get("externalized"))
+        gone = drop * line["dropped"] if line.get("dropped") else drop * one
         return max(found, gone)
 
 
@@ -236,7 +241,9 @@ def _lines(by_oid: dict[int, ReadTable], at: ForecastNight, locks: _Locks) -> It
         if c.why != "default rows":
             add(c.table, "created", len(c.new))
     for r in at.night.retire:
-        add(r.table, "dropped" if r.how == "drop" else "detached", len(r.parts))
+        add(r.table, _GONE[r.how], len(r.parts))
+        if r.how == "externalize":
+            add(r.table, "bytes", sum(p.bytes or 0 for p in r.parts))
     for m in at.night.rollups:
         add(m.table, "merged", len(m.parts) if m.whole else 0)
         add(m.table, "into", int(m.whole))

@@ -45,6 +45,7 @@ class TableRules:
     keep: int | None
     retention: str
     retention_schema: str
+    external_location: str
     fill_gaps: bool
     move_default: bool
 
@@ -110,6 +111,7 @@ def rules_of(wishes: ResolvedPolicy, habits: Habits, *, classic: bool) -> TableR
         keep=None if keep is None else round(keep * DAY),
         retention=wishes.retention,
         retention_schema=wishes.retention_schema,
+        external_location=wishes.external_location,
         fill_gaps=wishes.fill_gaps,
         move_default=wishes.default_rows == "move",
     )

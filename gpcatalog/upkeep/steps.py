@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import urllib.parse
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 
 import msgspec
 
@@ -39,13 +41,15 @@ class Create(op.Step, frozen=True, omit_defaults=True, tag="create", kw_only=Tru
 
 
 class Retire(op.Step, frozen=True, omit_defaults=True, tag="retire", kw_only=True):
-    """Partitions past their retention are detached, or dropped with their rows.
+    """Partitions past their retention are detached, moved to files, or dropped with their rows.
 
-    how: "detach" or "drop"; schema: where detached ones go, empty: they stay in their schema
+    how: "detach", "externalize" or "drop"; schema: where detached ones go, empty: they stay in
+    their schema; location: of the files of the one that is moved
     """
 
     how: str
     schema: str = ""
+    location: str = ""
     units: tuple[op.Unit, ...]
 
 
@@ -110,8 +114,28 @@ def _create(
     )
 
 
-def retire_step(t: TableState, s: PartitionSet, parts: Sequence[Partition]) -> Retire:
-    """The step that takes partitions past their retention out of the table."""
+def location_of(template: str, t: TableState, p: Partition, day: date) -> str:
+    """Where the rows of a partition are written: a template with names and date filled in.
+
+    Names are encoded as in URLs.
+    """
+    values = {
+        "schema": t.schema,
+        "table": t.name,
+        "partition": p.name,
+        "day": day.isoformat(),
+    }
+    found = template
+    for name, value in values.items():
+        found = found.replace("{" + name + "}", urllib.parse.quote(value, safe=""))
+    return found
+
+
+def retire_step(t: TableState, s: PartitionSet, parts: Sequence[Partition], day: date) -> Retire:
+    """The step that takes partitions past their retention out of the table.
+
+    day: of the night, UTC; partitions that are moved to files come one by one
+    """
     shown = t.key.shown(parts[0].low), t.key.shown(parts[-1].high)
     how = t.rules.retention
     number = f"{len(parts)} partitions" if len(parts) > 1 else "1 partition"
@@ -124,5 +148,6 @@ def retire_step(t: TableState, s: PartitionSet, parts: Sequence[Partition]) -> R
         parent_name=s.parent_name,
         how=how,
         schema=t.rules.retention_schema,
+        location=location_of(t.rules.external_location, t, parts[0], day),
         units=tuple(map(_unit, parts)),
     )

@@ -65,6 +65,7 @@ def tables(draw: st.DrawFn) -> TableState:
         keep=draw(st.sampled_from([None, 100, 400])),
         retention=draw(st.sampled_from(["none", "drop", "detach"])),
         retention_schema="",
+        external_location="",
         fill_gaps=draw(st.booleans()),
         move_default=False,
     )
@@ -142,6 +143,7 @@ def plain_rules(**changed: object) -> TableRules:
         keep=None,
         retention="none",
         retention_schema="",
+        external_location="",
         fill_gaps=False,
         move_default=False,
     )

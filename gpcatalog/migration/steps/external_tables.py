@@ -1,5 +1,5 @@
 """Externalise: a cold leaf of Greenplum is exchanged with a readable external table; who runs the
-file fills in where its files are.
+file fills in where its files are, or a policy of upkeep says so.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ FILL = "FILL IN"
 
 @dataclass(frozen=True, kw_only=True)
 class MoveToExternal(PartitionOperation):
-    """A leaf is exchanged with a readable external table over files whose place its owner fills in.
+    """A leaf is exchanged with a readable external table over files.
 
     name: of the external table while it is created; file_bytes: wanted size of a file
+    location: where the rows are written and read; empty: who runs the file fills it in
+    required: columns with NOT NULL, which the external table needs to become a partition
     stage: for the rollback: the leaf as it was, built from the external table's rows
     """
 
@@ -45,6 +47,8 @@ class MoveToExternal(PartitionOperation):
     predicate: str
     name: str
     file_bytes: int
+    location: str = ""
+    required: tuple[str, ...] = ()
     stage: StagingTable | None = None
 
     @property
@@ -78,40 +82,54 @@ def _translate(live: LiveTable, step: op.Externalise, ask: ProbeRunner) -> Trans
     leaf = live.live(step.leaves[0].oid, step.leaves[0].name, step.leaves[0].bound)
     if leaf.oid != unit.oid:
         raise Refusal("changed since it was planned: it has subpartitions now")
-    live.leaf_obstacles([leaf])
+    forward = replace(moved_out(live, step, leaf), file_bytes=step.file_bytes)
+    stage = live.as_it_was(
+        f"gpr_{live.digest(step)}_1", leaf, live.table.root, predicate=forward.predicate
+    )
+    back = replace(
+        forward,
+        id=f"undo-{step.id}",
+        title=f"rollback: {forward.title}",
+        stage=stage,
+        rests_on=(),
+    )
+    return [(forward, back)]
+
+
+def moved_out(live: LiveTable, step: op.Step, unit: Relation) -> MoveToExternal:
+    """The operation that exchanges a leaf with an external table. Raises Refusal."""
+    if unit.kind != "leaf":
+        raise Refusal(f"{unit.name} has subpartitions, and each would need its own location")
+    live.leaf_obstacles([unit])
     parent = live.parent_of([unit])
+    required = [c.name for c in live.table.columns[unit.oid] if c.not_null]
+    if live.classic and required:
+        raise Refusal(
+            f"an external table of Greenplum 6 cannot have NOT NULL (column {required[0]})"
+        )
+    for what, name in live.table.traits[live.table.root.oid]:
+        if what == "check":
+            # Greenplum 7.0.0 reports an internal error when such a table becomes a partition
+            raise Refusal(f"an external table cannot have constraint {name} of the table")
     if live.table.indexes[live.table.root.oid]:
         raise Refusal("the table has indexes, which an external table cannot have")
     default = live.default_unit(parent, [unit])
     if live.classic and live.table.children(parent.oid) == [unit]:
         raise Refusal("it is the only partition")
-    digest = live.digest(step)
-    forward = MoveToExternal(
+    return MoveToExternal(
         id=step.id,
         title=step.explanation,
         parent=parent,
         above=live.above(parent),
         gone=(live.unit(unit),),
-        leaf=leaf,
+        leaf=unit,
         predicate=predicate(parse(unit.bound), *live.key(parent)),
-        name=f"gpc_{digest}_x",
-        file_bytes=step.file_bytes,
+        name=f"gpc_{live.digest(step)}_x",
+        required=tuple(required),
+        file_bytes=0,
         default=default,
         rests_on=step.rests_on,
     )
-    stage = live.as_it_was(f"gpr_{digest}_1", leaf, live.table.root, predicate=forward.predicate)
-    return [
-        (
-            forward,
-            replace(
-                forward,
-                id=f"undo-{step.id}",
-                title=f"rollback: {forward.title}",
-                stage=stage,
-                rests_on=(),
-            ),
-        )
-    ]
 
 
 register(StepHandler(_translate), "externalise")
@@ -123,6 +141,9 @@ READ, WRITE = f"{SCHEMA}.read_from", f"{SCHEMA}.write_to"
 
 def _places(change: MoveToExternal) -> str:
     """The settings to be filled in, and what they mean."""
+    if change.location:
+        place = literal(change.location)
+        return f"SET {READ} = {place};\nSET {WRITE} = {place};\n"
     shown = change.leaf.sql.encode("unicode_escape").decode()
     return (
         f"-- Locations of the files with the rows of {shown}, in Greenplum's TEXT format, about"
@@ -191,6 +212,10 @@ def _written_out(context: Context, change: MoveToExternal, table: str) -> list[s
         _create_external(leaf, table, setting=READ),
         f"EXECUTE {literal(f'ALTER TABLE {table} OWNER TO {quote(leaf.owner)}')};",
         call("strip", literal(table)),
+        *(
+            f"EXECUTE {literal(f'ALTER FOREIGN TABLE {table} ALTER COLUMN {quote(name)} SET NOT NULL')};"
+            for name in change.required
+        ),
         *(f"EXECUTE {literal(s.rstrip(';'))};" for s in grant),
     ]
 
@@ -232,7 +257,7 @@ def _move_out(
         ),
         (Phase.NOTE, writer.note(context, change, "done")),
     ]
-    return [_places(change), block(phases)]
+    return [_places(change), writer.block(context, change, phases)]
 
 
 def _load_back(writer: Writer, context: Context, change: MoveToExternal) -> list[str]:

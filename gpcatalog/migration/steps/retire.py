@@ -1,8 +1,10 @@
-"""Partitions past their retention: detached, or dropped with their rows after two consents."""
+"""Partitions past their retention: detached, moved to files behind an external table, or dropped
+with their rows after two consents.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpcatalog.migration.introspect import ProbeRunner, Relation
 from gpcatalog.migration.journal import SCHEMA
@@ -16,6 +18,7 @@ from gpcatalog.migration.operations import (
     Writing,
 )
 from gpcatalog.migration.predicates import Refusal
+from gpcatalog.migration.steps.external_tables import moved_out
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
@@ -132,6 +135,10 @@ def _units(live: LiveTable, step: Retire) -> tuple[list[Relation], Relation]:
 
 
 def _translate(live: LiveTable, step: Retire, ask: ProbeRunner) -> Translation:
+    if step.how == "externalize":
+        (unit,) = step.units
+        moved = moved_out(live, step, live.live(unit.oid, unit.name, unit.bound))
+        return [(replace(moved, location=step.location), None)]
     units, parent = _units(live, step)
     default = live.table.default_of(parent.oid)
     locks = len(live.table.relations) + sum(
