@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import threading
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -266,38 +265,12 @@ def test_a_merge_over_several_nights(fixture: str, request: pytest.FixtureReques
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
 def test_races(fixture: str, request: pytest.FixtureRequest) -> None:
     """Another job creates the same partitions while the script runs: no error on either side."""
+    from tests.upkeep.measure import race
+
     dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_races")
-    for n in range(10):
-        daily(dsn, f"t{n}", 4)
-    year, text = night(dsn, ALL)
-    today = datetime.now(UTC).date()
-    gp = year.server.startswith("gp")
-    errors: list[str] = []
-
-    def rival() -> None:
-        with psycopg.connect(dsn, autocommit=True) as conn:
-            for n in (9, 4, 0, 7, 2, 5):
-                for k in (1, 3, 5):
-                    low, high = today + timedelta(k), today + timedelta(k + 1)
-                    text = (
-                        f"ALTER TABLE t{n} ADD PARTITION p{low:%Y%m%d} START ('{low}') END ('{high}')"
-                        if gp
-                        else f"CREATE TABLE t{n}_{low:%Y%m%d} PARTITION OF t{n} FOR VALUES FROM"
-                        f" ('{low}') TO ('{high}')"
-                    )
-                    try:
-                        conn.execute(text.encode())
-                    except psycopg.Error as e:
-                        if "overlap" not in str(e) and "exist" not in str(e):
-                            errors.append(str(e))
-
-    thread = threading.Thread(target=rival)
-    thread.start()
-    done = year.run(text)
-    thread.join()
+    errors, leaves = race(dsn)
     assert not errors
-    assert done.returncode == 0, done.stderr
-    assert {year.leaves()[f"t{n}"] for n in range(10)} == {9}
+    assert leaves == {f"t{n}": 9 for n in range(10)}
 
 
 @pytest.mark.parametrize("fixture", SERVERS)
