@@ -88,12 +88,14 @@ class UpkeepState(msgspec.Struct, kw_only=True, frozen=True):
     """What scripts of upkeep left in their journal.
 
     begun, failures: of the last run; ended: of the last run that ended; None where none is known
+    waiting: partitions that were due then and exceeded the limits of the night, None where unknown
     tables: maintained; overdue: whether no run ended in the last two days
     """
 
     begun: datetime | None
     ended: datetime | None
     failures: tuple[str, ...]
+    waiting: int | None
     tables: int
     overdue: bool
 
@@ -112,13 +114,17 @@ def upkeep_state(snapshot: Snapshot) -> UpkeepState | None:
         return None
     found = runs(rows)
     taken = snapshot.header["taken_at"]
-    ended = [r.ended for r in found if r.ended is not None]
+    whole = [r for r in found if r.ended is not None]
+    last = whole[-1] if whole else None
     return UpkeepState(
         begun=found[-1].begun.replace(tzinfo=UTC) if found else None,
-        ended=max(ended).replace(tzinfo=UTC) if ended else None,
+        ended=last.ended.replace(tzinfo=UTC) if last is not None and last.ended else None,
+        waiting=last.waiting if last is not None else None,
         failures=found[-1].failures if found else (),
         tables=len(maintained(rows)),
-        overdue=not ended or taken - max(ended) > timedelta(days=OVERDUE_DAYS),
+        overdue=last is None
+        or last.ended is None
+        or taken - last.ended > timedelta(days=OVERDUE_DAYS),
     )
 
 

@@ -172,6 +172,13 @@ def metrics(
         ),
     ] = None,
     store: Store = False,
+    alerts: Annotated[
+        bool,
+        typer.Option(
+            "--alerts",
+            help="Print rules for Prometheus instead: one alert for each rule of the audit.",
+        ),
+    ] = False,
 ) -> None:
     """Write metrics in OpenMetrics format.
 
@@ -184,11 +191,21 @@ def metrics(
     from gpcatalog.growth.points import timings_of
     from gpcatalog.store.snapshot import Snapshot
 
-    with _snapshot(conninfo, snapshot, folder, store) as (path, _):
-        verdict = judged(path, forecast=False)
-        with Snapshot(path) as opened:
-            timings = timings_of(opened)
-        text = exposition(verdict, timings, top=top)
+    if alerts:
+        from gpcatalog.emit.alerts import rules_text
+
+        if conninfo or snapshot:
+            raise CatalogError(
+                "--alerts prints rules that hold for all databases",
+                hint="leave out the connection and --snapshot",
+            )
+        text = rules_text()
+    else:
+        with _snapshot(conninfo, snapshot, folder, store) as (path, _):
+            verdict = judged(path, forecast=False)
+            with Snapshot(path) as opened:
+                timings = timings_of(opened)
+            text = exposition(verdict, timings, top=top)
     if to is None:
         streams.out(text)
     else:

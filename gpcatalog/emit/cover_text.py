@@ -43,9 +43,12 @@ def upkeep_line(state: UpkeepState) -> str:
     """The last run of upkeep in one sentence."""
     ended = f"{state.ended:%Y-%m-%d %H:%M} UTC" if state.ended else "none in the last 40 days"
     failed = f"; {plural(len(state.failures), 'failed step')} in the last run"
+    waiting = (
+        f"; {plural(state.waiting, 'partition')} due beyond its limits" if state.waiting else ""
+    )
     return (
         f"Upkeep maintains {plural(state.tables, 'table')}; last run that ended: {ended}"
-        f"{failed if state.failures else ''}."
+        f"{waiting}{failed if state.failures else ''}."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -110,13 +111,17 @@ def _census(report: Report, database: str) -> list[_Family]:
         "gpcatalog_widest_table_leaves", ("Leaf partitions of the table with the most leaves.")
     )
     widest.add(census.leaves_per_table_max if census else None, database=database)
+    defaults = _Family(
+        "gpcatalog_default_partitions_filled", "Default partitions that contain rows."
+    )
+    defaults.add(census.default_partitions_filled_total if census else None, database=database)
     temporary = _Family(
         "gpcatalog_temporary_relations", "Temporary relations on the coordinator or server."
     )
     temporary.add(report.temporary_relations, database=database)
     bytes_ = _Family("gpcatalog_database_bytes", "Bytes of the database on all primaries.", "bytes")
     bytes_.add(report.server.database_bytes, database=database)
-    return [leaves, empty, tables, partitioned, widest, temporary, bytes_]
+    return [leaves, empty, tables, partitioned, widest, defaults, temporary, bytes_]
 
 
 def _auxiliary(report: Report, database: str) -> list[_Family]:
@@ -194,6 +199,13 @@ def _judged(report: Report, database: str) -> list[_Family]:
             database=database,
             severity=severity.word,
         )
+    by_rule = _Family(
+        "gpcatalog_rule_findings", "Findings of an audit by rule, where there are any."
+    )
+    for (rule, severity), n in sorted(
+        Counter((f.rule, f.severity) for f in report.findings).items()
+    ):
+        by_rule.add(n, database=database, rule=rule, severity=severity.word)
     probes = _Family("gpcatalog_probes", "Probes of the snapshot by status.")
     for status in sorted({"read", *(c.status for c in report.coverage)}):
         probes.add(
@@ -210,7 +222,7 @@ def _judged(report: Report, database: str) -> list[_Family]:
         max((h.xid_age for h in report.holders if h.xid_age is not None), default=0),
         database=database,
     )
-    return [limits, findings, probes, held, *_instances_state(report, database)]
+    return [limits, findings, by_rule, probes, held, *_instances_state(report, database)]
 
 
 def _upkeep(report: Report, database: str) -> list[_Family]:
@@ -240,6 +252,12 @@ def _upkeep(report: Report, database: str) -> list[_Family]:
     if state is not None:
         failed = _Family("gpcatalog_upkeep_failed_steps", "Failed steps of the last upkeep run.")
         failed.add(len(state.failures), database=database)
+        waiting = _Family(
+            "gpcatalog_upkeep_waiting_partitions",
+            "Partitions that were due in the last upkeep run and exceeded its limits.",
+        )
+        waiting.add(state.waiting, database=database)
+        found.append(waiting)
         tables = _Family("gpcatalog_upkeep_tables", "Tables that upkeep maintains.")
         tables.add(state.tables, database=database)
         found += [failed, tables]

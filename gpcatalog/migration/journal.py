@@ -61,6 +61,7 @@ def heartbeat(server: Server, **values: str) -> str:
     another day.
 
     values: plan (id of the run) and day as literals; maintained and cover: what the policy maintains
-            and the days of cover that it asks for, as arrays; tag: a dollar quote that no name holds
+            and the days of cover that it asks for, as arrays; tag: a dollar quote that no name holds; waiting: partitions
+            that are due and exceed the limits
     """
     return _filled(library.part("heartbeat", server, area=_AREA), whole=True, **values)

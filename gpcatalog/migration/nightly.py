@@ -36,6 +36,7 @@ class NightWork:
     maintained: tables of the policy (names as in SQL), with the days of cover that it asks for
     announced: partitions that will be dropped in seven days or later, by table (names as in SQL)
     refused: what cannot be done: recorded as failures, so that psql ends with an error
+    waiting: partitions that are due and exceed the limits of the night
     notes: sentences on what is left alone; window: seconds, 0: none; most_copied: bytes of merges
     order: of merges, by id: the oldest cells of all tables first
     owner_runs: the owner of the tables runs the script, not a superuser
@@ -47,6 +48,7 @@ class NightWork:
     maintained: Sequence[tuple[str, str]] = ()
     announced: Sequence[tuple[str, Sequence[str]]] = ()
     refused: Sequence[RefusedStep] = ()
+    waiting: int = 0
     notes: Sequence[str] = ()
     window: float = 0.0
     most_copied: int = 0
@@ -122,7 +124,7 @@ class NightScript:
                 [
                     *(self._refusal(r) for r in self.work.refused),
                     *(call("leave", literal(t.context.root.sql)) for t in self.work.tables),
-                    call("upkeep_end", literal(self.run)),
+                    call("upkeep_end", literal(self.run), str(self.work.waiting)),
                 ]
             ),
             proven([call("upkeep_verdict", literal(self.run))]),
@@ -154,6 +156,7 @@ class NightScript:
                 day=literal(self.work.day.isoformat()),
                 maintained=tables,
                 cover=cover,
+                waiting=str(self.work.waiting),
                 tag=dollar_tag(tables),
             )
         )

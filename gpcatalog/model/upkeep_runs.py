@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -14,12 +15,17 @@ OVERDUE_DAYS = 2  # without a run that ended: cron runs a script every night
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of a script, as the journal has it. ended: null where it did not end."""
+    """A run of a script, as the journal has it.
+
+    ended: null where it did not end; waiting: partitions that were due and exceeded the limits of
+    the night, null where unknown
+    """
 
     run: str
     begun: datetime
     ended: datetime | None
     failures: tuple[str, ...]
+    waiting: int | None = None
 
 
 def runs(rows: Iterable[Mapping[str, Any]]) -> list[Run]:
@@ -28,8 +34,9 @@ def runs(rows: Iterable[Mapping[str, Any]]) -> list[Run]:
     rows: plan, relation, state, detail and at of the journal, in order of time
 
     >>> row = {"plan": "upkeep-20260101-0a", "relation": "", "detail": "", "at": datetime(2026, 1, 1)}
-    >>> [r.ended is None for r in runs([{**row, "state": "begun"}, {**row, "state": "ended"}])]
-    [False]
+    >>> ended = {**row, "state": "ended", "detail": "0 failed, 7 waiting"}
+    >>> [(r.ended is None, r.waiting) for r in runs([{**row, "state": "begun"}, ended])]
+    [(False, 7)]
     """
     found: list[Run] = []
     for r in rows:
@@ -41,7 +48,10 @@ def runs(rows: Iterable[Mapping[str, Any]]) -> list[Run]:
             said = (*found[-1].failures, f"{r['relation']}: {r['detail']}")
             found[-1] = msgspec.structs.replace(found[-1], failures=said)
         elif r["state"] == ENDED:
-            found[-1] = msgspec.structs.replace(found[-1], ended=r["at"])
+            waiting = re.search(r"(\d{1,18}) waiting", r["detail"] or "")
+            found[-1] = msgspec.structs.replace(
+                found[-1], ended=r["at"], waiting=int(waiting[1]) if waiting else None
+            )
     return found
 
 

@@ -314,6 +314,7 @@ def night_work(
         announced=announced(prepared),
         refused=found.refused,
         notes=[*said, *impossible],
+        waiting=tonight.waiting,
         window=prepared.limits.window,
         most_copied=prepared.limits.max_rewrite,
         lock_wait=prepared.limits.lock_wait,

@@ -385,7 +385,7 @@ def asks(days: str, name: str = "synthetic.t", hours: float = 900) -> list[Row]:
 
 def ran(hours: float) -> list[Row]:
     """A run that ended so many hours before the snapshot."""
-    return [event("begun", hours + 0.1), event("ended", hours, "0 failed")]
+    return [event("begun", hours + 0.1), event("ended", hours, "0 failed, 3 waiting")]
 
 
 def without(*days: str) -> str:

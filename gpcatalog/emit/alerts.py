@@ -1,0 +1,111 @@
+"""Rules for Prometheus: one alert for each rule of the audit, and forecasts of limits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from gpcatalog.audit.rules import every, page
+
+OLD_DAYS = 2  # a snapshot is taken every day
+SOON_DAYS = 30  # before a limit is reached
+TREND = "14d"  # range of the trend of a limit
+
+_WHERE = "database {{ $labels.database }} on {{ $labels.server }}"
+
+
+def _name(rule: str) -> str:
+    """The name of an alert.
+
+    >>> _name("long-ddl")
+    'GpcatalogLongDdl'
+    """
+    return "Gpcatalog" + "".join(word.capitalize() for word in rule.split("-"))
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _alert(
+    name: str, expr: str, severity: str, annotations: dict[str, str], wait: str = "5m"
+) -> Iterator[str]:
+    """Lines of one alert; strings of JSON are strings of YAML."""
+    yield f"      - alert: {name}"
+    yield f"        expr: {json.dumps(expr)}"
+    yield f"        for: {wait}"
+    yield "        labels:"
+    yield f"          severity: {json.dumps(severity)}"
+    yield "        annotations:"
+    for key, text in annotations.items():
+        yield f"          {key}: {json.dumps(text, ensure_ascii=False)}"
+
+
+def _of_rule(rule: str) -> Iterator[str]:
+    """The alert of a rule of the audit: findings of severity warning and critical."""
+    parts = page(rule)
+    title = parts[""].rstrip(".")
+    yield from _alert(
+        _name(rule),
+        f'max by (server, database, severity) (gpcatalog_rule_findings{{rule="{rule}",'
+        'severity=~"warning|critical"}) > 0',
+        "{{ $labels.severity }}",
+        {
+            "summary": f"{title} ({_WHERE})",
+            "description": _sentence(parts["Why it matters"]),
+            "action": _sentence(parts["What to do"]),
+            "details": f"gpcatalog audit --rule {rule}; gpcatalog rules {rule}",
+        },
+    )
+
+
+def rules_text() -> str:
+    """The file of rules."""
+    ratio = "gpcatalog_limit_ratio"
+    lines = [
+        "# Written by `gpcatalog metrics --alerts`. Load it with rule_files in prometheus.yml.",
+        "groups:",
+        "  - name: gpcatalog-limits",
+        "    rules:",
+        "      # days until a limit is reached, by the trend of two weeks; without growth no series",
+        "      - record: gpcatalog:limit_days_left",
+        f"        expr: ((1 - {ratio}) > 0) / (deriv({ratio}[{TREND}]) > 0) / 86400",
+        *_alert(
+            "GpcatalogLimitSoon",
+            f"gpcatalog:limit_days_left < {SOON_DAYS}",
+            "warning",
+            {
+                "summary": "The limit {{ $labels.limit }} will be reached in"
+                f' {{{{ $value | printf "%.0f" }}}} days ({_WHERE})',
+                "description": "A straight line through the values of two weeks (estimate).",
+                "action": "gpcatalog growth shows which tables grow; gpcatalog plan proposes merges.",
+            },
+            "1h",
+        ),
+        "  - name: gpcatalog-snapshots",
+        "    rules:",
+        *_alert(
+            "GpcatalogSnapshotOld",
+            f"time() - gpcatalog_snapshot_timestamp_seconds > {OLD_DAYS} * 86400",
+            "warning",
+            {
+                "summary": f"No snapshot was taken for {OLD_DAYS} days ({_WHERE})",
+                "description": "The other alerts say nothing about the present.",
+                "action": "Look at the output of the job that runs gpcatalog metrics.",
+            },
+        ),
+        *_alert(
+            "GpcatalogNotRead",
+            'sum by (server, database) (gpcatalog_probes{status!~"read|not applicable"}) > 0',
+            "notice",
+            {
+                "summary": f"Some probes could not be read ({_WHERE})",
+                "description": "What they measure is unknown.",
+                "action": "gpcatalog doctor prints the missing privileges.",
+            },
+        ),
+        "  - name: gpcatalog-findings",
+        "    rules:",
+        *(line for rule in every() for line in _of_rule(rule)),
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,154 @@
+"""The rules for Prometheus, judged by its own tool: they fire when something is wrong, and clear afterwards."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpcatalog.audit import rules
+from gpcatalog.emit.alerts import SOON_DAYS, rules_text
+from tests.conftest import missing
+
+GOLDEN = Path(__file__).parent.parent / "audit" / "golden"
+
+
+@pytest.fixture
+def promtool() -> str:
+    found = shutil.which("promtool")
+    if found is None:
+        missing("promtool", "install prometheus")
+    assert found
+    return found
+
+
+def test_every_rule_has_an_alert() -> None:
+    text = rules_text()
+    assert set(re.findall(r'rule=\\"([a-z-]+)\\"', text)) == set(rules.every())
+    assert len(re.findall("- alert: ", text)) == len(rules.every()) + 3
+    # templates of Prometheus are ours alone
+    assert set(re.findall(r"\{\{ (.*?) \}\}", text)) == {
+        "$labels.severity",
+        "$labels.database",
+        "$labels.server",
+        "$labels.limit",
+        '$value | printf \\"%.0f\\"',
+    }
+
+
+def test_the_rules_are_well_formed(promtool: str, tmp_path: Path) -> None:
+    file = tmp_path / "rules.yml"
+    file.write_text(rules_text())
+    done = subprocess.run([promtool, "check", "rules", file], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert f"SUCCESS: {len(rules.every()) + 4} rules found" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["gp6", "gp7", "pg15", "pg18"])
+def test_metrics_are_well_formed(name: str, promtool: str) -> None:
+    done = subprocess.run(
+        [promtool, "check", "metrics"],
+        stdin=(GOLDEN / f"{name}.prom").open(),
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+WHERE = 'server="s",database="d"'
+DAY = 24  # samples
+
+
+def series(name: str, labels: str, values: str) -> dict[str, str]:
+    return {"series": f"{name}{{{WHERE}{',' if labels else ''}{labels}}}", "values": values}
+
+
+def firing(at: str, *names: str) -> dict[str, object]:
+    """What fires at a time."""
+    return {
+        "expr": 'count by (alertname, severity) (ALERTS{alertstate="firing"})',
+        "eval_time": at,
+        "exp_samples": [
+            {"labels": f'{{alertname="{n.split()[0]}",severity="{n.split()[1]}"}}', "value": 1}
+            for n in names
+        ],
+    }
+
+
+FRESH = series("gpcatalog_snapshot_timestamp_seconds", "", f"0+3600x{40 * DAY}")
+CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, object]]]] = {
+    # from a half in steps of one per cent a day: the limit is near after 20 days, and passed after 50
+    "a growing limit": (
+        [FRESH, series("gpcatalog_limit_ratio", 'limit="leaves"', f"0.5+{0.01 / DAY}x{40 * DAY}")],
+        [firing("10d"), firing("25d", "GpcatalogLimitSoon warning")],
+    ),
+    "a limit that is reached": (
+        [FRESH, series("gpcatalog_limit_ratio", 'limit="leaves"', f"0.9+{0.01 / DAY}x{40 * DAY}")],
+        [firing("5d", "GpcatalogLimitSoon warning"), firing("12d")],
+    ),
+    "a falling limit": (
+        [FRESH, series("gpcatalog_limit_ratio", 'limit="leaves"', f"0.99-{0.01 / DAY}x{40 * DAY}")],
+        [firing("20d")],
+    ),
+    "findings come and go": (
+        [
+            FRESH,
+            series(
+                "gpcatalog_rule_findings",
+                'rule="premake-cover-low",severity="critical"',
+                f"_x{2 * DAY} 1x{DAY} stale",
+            ),
+            series(
+                "gpcatalog_rule_findings",
+                'rule="upkeep-overdue",severity="warning"',
+                f"_x{3 * DAY} 1x{DAY} stale",
+            ),
+            series(
+                "gpcatalog_rule_findings", 'rule="partition-gap",severity="notice"', f"1x{5 * DAY}"
+            ),
+        ],
+        [
+            firing("1d"),
+            firing("2d12h", "GpcatalogPremakeCoverLow critical"),
+            firing("3d12h", "GpcatalogUpkeepOverdue warning"),
+            firing("5d"),
+        ],
+    ),
+    "a job that has stopped": (
+        [
+            series(
+                "gpcatalog_snapshot_timestamp_seconds", "", f"0+3600x{DAY} {DAY * 3600}x{9 * DAY}"
+            )
+        ],
+        [firing("2d"), firing("4d", "GpcatalogSnapshotOld warning")],
+    ),
+    "probes that were denied": (
+        [
+            FRESH,
+            series("gpcatalog_probes", 'status="read"', f"60x{5 * DAY}"),
+            series("gpcatalog_probes", 'status="not applicable"', f"2x{5 * DAY}"),
+            series("gpcatalog_probes", 'status="denied"', f"0x{DAY} 3x{DAY} 0x{DAY}"),
+        ],
+        [firing("12h"), firing("1d12h", "GpcatalogNotRead notice"), firing("2d12h")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_alerts(name: str, promtool: str, tmp_path: Path) -> None:
+    (tmp_path / "rules.yml").write_text(rules_text())
+    given, wanted = CASES[name]
+    test = {
+        "rule_files": ["rules.yml"],
+        "evaluation_interval": "1h",
+        "tests": [{"interval": "1h", "input_series": given, "promql_expr_test": wanted}],
+    }
+    file = tmp_path / "test.yml"
+    file.write_text(json.dumps(test))  # JSON is YAML
+    done = subprocess.run([promtool, "test", "rules", file], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert SOON_DAYS == 30
