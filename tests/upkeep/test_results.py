@@ -38,7 +38,10 @@ SPECS = [
     daily("days", 300, 8, columns=9),
     daily("large", 200, 3, columns=5, bytes=3 << 30),
     daily("levels", 120, 4, lists=2, columns=4),
-    daily("other", 100, 20, default=True, default_filled=True, storage="heap"),
+    daily("other", 100, 4, default=True, default_filled=True, storage="heap"),
+    daily("held", 100, 7, default=True, default_filled=True, lists=2),
+    daily("unheld", 100, 7, default=True),
+    daily("enough", 100, 20, default=True, default_filled=True),
     daily("gaps", 90, 2, storage="ao_row", indexes=1),
     daily("ended", 60, -20),
     daily("sizeless", 80, 5, bytes=None),
@@ -87,6 +90,13 @@ retention_schema = "archive"
 match = "synthetic.other"
 default_rows = "move"
 name = "d%s"
+
+[[table]]
+match = "synthetic.*nough"
+default_rows = "move"
+retention = "drop"
+keep = "70d"
+grains = { month = "20d" }
 
 [[table]]
 match = "synthetic.gaps"
