@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -410,6 +411,43 @@ def test_an_audit_sees_upkeep(fixture: str, request: pytest.FixtureRequest) -> N
     assert next(f for f in found.findings if f.rule == "premake-cover-low").relations == (
         "public.t",
     )
+
+
+@pytest.mark.parametrize("fixture", SERVERS)
+def test_other_roles_may_read_the_journal_and_no_more(
+    fixture: str, request: pytest.FixtureRequest
+) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_watched")
+    made.roles(dsn, "upkeep_watcher")
+    made.execute(dsn, "ALTER ROLE upkeep_watcher LOGIN")
+    daily(dsn, "t", 5)
+    year, text = night(dsn, ALL)
+    assert year.run(text).returncode == 0
+    journal = "gpcatalog_journal.upkeep"
+    rights = (
+        f"SELECT has_table_privilege('upkeep_watcher', '{journal}', 'SELECT'),"
+        f" has_table_privilege('upkeep_watcher', '{journal}', 'INSERT')"
+    )
+    read = (
+        "GRANT USAGE ON SCHEMA gpcatalog_journal TO upkeep_watcher",
+        f"GRANT SELECT ON {journal} TO upkeep_watcher",
+    )
+    # both kinds of scripts take away what is more than reading
+    for again in (text, night(dsn, ALL)[1]):
+        made.execute(dsn, *read, f"GRANT INSERT ON {journal} TO upkeep_watcher")
+        assert year.run(again).returncode == 0
+        assert made.asked(dsn, rights) == [(False, False)]
+        made.execute(dsn, *read)
+        assert year.run(again).returncode == 0
+        assert made.asked(dsn, rights) == [(True, False)]
+    user = re.sub(r"user=\w+", "user=upkeep_watcher", dsn)
+    seen = audited(user).upkeep
+    assert seen is not None
+    assert (seen.tables, seen.failures) == (1, ())
+    made.execute(dsn, "GRANT CREATE ON SCHEMA gpcatalog_journal TO upkeep_watcher")
+    done = year.run(text)
+    assert done.returncode == 3
+    assert "has objects or grants of roles other than" in done.stderr
 
 
 def test_what_was_refused_ends_psql_with_an_error(pg_dsn: str) -> None:
