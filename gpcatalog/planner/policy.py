@@ -14,6 +14,7 @@ import msgspec
 
 from gpcatalog.capacity import limits
 from gpcatalog.errors import CatalogError
+from gpcatalog.planner import time_key
 from gpcatalog.planner.grid import GRAINS, Grain
 
 GIB = limits.GIB
@@ -177,7 +178,8 @@ class Rule(
     external_location: of these files, such as gpfdist://etl1:8081/{schema}/{partition}_{day}.txt;
                   several are separated by spaces
     default_rows: "move" rows of the default partition into new ones, or "report" them
-    time_zone:    in which keys of type timestamptz are cut (default: the one that fits)
+    time_zone:    in which keys of type timestamptz are cut (default: the one that fits); plans
+                  use it, too
     name:         template of partition names, such as p{%Y%m%d} or {table}_{%Y_%m}
     """
 
@@ -434,6 +436,17 @@ def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
     )
 
 
+def check_zone(where: str, name: str) -> None:
+    """Raise CatalogError for a name that is no time zone's; an empty one is fine."""
+    try:
+        if name:
+            time_key.zone_of(name)
+    except ValueError as e:
+        raise CatalogError(
+            f"policy: {where}.time_zone: {e}", hint='write a name such as "Europe/Berlin"'
+        ) from None
+
+
 _PROTOCOLS = ("gpfdist://", "gpfdists://", "s3://")
 
 
@@ -504,6 +517,7 @@ def _consistent(where: str, found: dict[str, object]) -> None:
             hint="remove retention_schema",
         )
     _location(where, found)
+    check_zone(where, str(found["time_zone"]))
     later = number("externalise_after")
     if later is not None and hot is not None and later < hot:
         raise CatalogError(

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.bounds import DAY
-from gpcatalog.planner import time_key
 from gpcatalog.planner.grid import Grain
-from gpcatalog.planner.policy import Policy, ResolvedPolicy, Upkeep, seconds, size
+from gpcatalog.planner.policy import Policy, ResolvedPolicy, Upkeep, check_zone, seconds, size
 from gpcatalog.upkeep import naming
 from gpcatalog.upkeep.habits import Habits
 
@@ -123,13 +122,7 @@ def check(policy: Policy) -> None:
         ("default", policy.default),
         *((f"table[{n}]", rule) for n, rule in enumerate(policy.table)),
     ):
-        try:
-            if rule.time_zone:
-                time_key.zone_of(rule.time_zone)
-        except ValueError as e:
-            raise CatalogError(
-                f"policy: {where}.time_zone: {e}", hint='write a name such as "Europe/Berlin"'
-            ) from None
+        check_zone(where, rule.time_zone or "")
         try:
             if rule.name:
                 naming.check(rule.name)

@@ -6,6 +6,7 @@ GPCATALOG_TEST_UPDATE=1 pytest tests/upkeep/test_results.py    writes them anew;
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -129,7 +130,9 @@ keep = "30d"
 def made(folder: Path, generation: str) -> Path:
     """A snapshot of all shapes; one table lacks some partitions of the past and of the future."""
     file = folder / "made.gpcatalog"
-    write(file, SPECS, generation=generation, segments=4)
+    heap = generation.startswith("pg")
+    specs = [replace(s, storage="heap") if heap else s for s in SPECS]
+    write(file, specs, generation=generation, segments=4)
     with duckdb.connect(str(file)) as db:
         for statement in (
             "CREATE TABLE plain AS FROM relation",
@@ -237,3 +240,36 @@ def test_steps(generation: str, allow_drop: bool, tmp_path: Path) -> None:
             for t in prepared.states
         ]
     golden(f"steps_{generation}_{allow_drop}.txt", "\n".join(said) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("zone", "midnight"), [("Europe/Berlin", "22"), ("Asia/Kolkata", None), ("", "00")]
+)
+def test_hours_become_days_of_the_zone(zone: str, midnight: str | None, tmp_path: Path) -> None:
+    """Merges of hourly partitions are days in the time zone of the policy; half hours fit no zone."""
+    file = tmp_path / "hours.gpcatalog"
+    start = TAKEN_AT.date() - timedelta(9)
+    write(
+        file,
+        [Spec(name="hours", step="hour", leaves=240, start=start, columns=3, storage="heap")],
+        generation="pg15",
+    )
+    with duckdb.connect(str(file)) as db:
+        db.execute("UPDATE partition_key SET key_types = 'timestamp with time zone'")
+    rules = (
+        "[default]\nautomatic_maintenance = true\nhot_days = 1\npremake = '1d'\n"
+        f"grains = {{ day = '2d' }}\ntime_zone = '{zone}'\n"
+    )
+    with Snapshot(file) as snapshot:
+        prepared = upkeep.prepare(snapshot, policy.loads(rules), None)
+        if midnight is None:
+            assert "not all of its partitions begin" in prepared.unplanned[0].reason
+            return
+        tonight = night(prepared.states, prepared.now, prepared.limits)
+        planned = upkeep.steps_of(prepared, tonight)
+    assert not planned.refusals
+    merges = [s for steps in planned.steps.values() for s in steps if s.operation == "merge"]
+    assert len(merges) >= 5
+    for merge in merges[1:]:  # the first day is not whole everywhere
+        assert len(merge.units) == 24
+        assert f" {midnight}:00:00') TO (" in merge.units[0].bound

@@ -100,6 +100,9 @@ def _calendar(r: Root, lo: Ints, hi: Ints, good: Bools) -> tuple[Ints, Ints]:
     """The units' ends on the calendar (or as they are for plain numbers)."""
     closed = good & (lo > MINUS_INFINITY) & (hi < INFINITY)
     if r.family.time:
+        named = _in_policy_zone(r, lo, hi, closed)
+        if named is not None:
+            return named
         lengths = hi[closed] - lo[closed]
         if len(lengths) and int(np.median(lengths)) >= 20 * HOUR:
             # local midnights: the remainder most starts share is the calendar's origin
@@ -133,15 +136,35 @@ def _calendar(r: Root, lo: Ints, hi: Ints, good: Bools) -> tuple[Ints, Ints]:
     return lo, hi
 
 
+def _in_policy_zone(r: Root, lo: Ints, hi: Ints, closed: Bools) -> tuple[Ints, Ints] | None:
+    """The ends in local time of the zone that the policy names; None where it names none, and where
+    hours or days do not begin at all of them there. Sets the shift of the root.
+    """
+    if r.family is not Family.TIMESTAMPTZ or not r.wishes.time_zone or not closed.any():
+        return None
+    ends = np.unique(np.concatenate([lo[closed], hi[closed]]))
+    daily = int(np.median(hi[closed] - lo[closed])) >= 20 * HOUR
+    grain = grid.Grain.DAY if daily else grid.Grain.HOUR
+    if not time_key.fits(r.wishes.time_zone, ends.tolist(), grain):
+        return None
+    local = _in_zone(lo, hi, closed, r.wishes.time_zone)
+    r.shift = int(np.median((lo - local[0])[closed]))
+    return local
+
+
 def _local(lo: Ints, hi: Ints, closed: Bools) -> tuple[Ints, Ints] | None:
     """The ends in local time of a zone in which all of them are midnights; None where there is no
     such zone.
     """
     ends = np.unique(np.concatenate([lo[closed], hi[closed]]))
     zones = time_key.zones_of(ends.tolist(), grid.Grain.DAY, int(ends[-1]))
-    if not zones:
-        return None
-    key = time_key.TimeKey(family=Family.TIMESTAMPTZ, zone=zones[0])
+    return _in_zone(lo, hi, closed, zones[0]) if zones else None
+
+
+def _in_zone(lo: Ints, hi: Ints, closed: Bools, zone: str) -> tuple[Ints, Ints]:
+    """The ends in local time of a zone."""
+    ends = np.unique(np.concatenate([lo[closed], hi[closed]]))
+    key = time_key.TimeKey(family=Family.TIMESTAMPTZ, zone=zone)
     wall = np.array([key.cut(at) for at in ends.tolist()], dtype=np.int64)
     low, high = lo.copy(), hi.copy()
     low[closed] = wall[np.searchsorted(ends, lo[closed])]
