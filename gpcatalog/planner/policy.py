@@ -171,6 +171,7 @@ class Rule(
     premake_batch: create them only once the cover is this much shorter than `premake`
     keep_partitions: of keys that are plain numbers, instead of `keep`: partitions before the newest
                   one with rows that stay
+    quiet:        merge only what was not written for so long, by the files of its partitions
     fill_gaps:    create partitions for gaps in the past, too
     retention:    what becomes of partitions that are older than `keep`: none, detach, drop, or
                   externalize (Greenplum: their rows go to files behind an external table)
@@ -207,6 +208,7 @@ class Rule(
     premake: str | float | None = None
     premake_batch: str | float | None = None
     keep_partitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    quiet: str | float | None = None
     fill_gaps: bool | None = None
     retention: Literal["none", "detach", "drop", "externalize"] | None = None
     retention_schema: str | None = None
@@ -308,6 +310,7 @@ class ResolvedPolicy(msgspec.Struct, kw_only=True, frozen=True):
     premake: float | None
     premake_batch: float | None
     keep_partitions: int | None
+    quiet: float | None
     fill_gaps: bool
     retention: str
     retention_schema: str
@@ -341,6 +344,7 @@ _DEFAULTS: dict[str, object] = {
     "premake": None,
     "premake_batch": None,
     "keep_partitions": None,
+    "quiet": None,
     "fill_gaps": False,
     "retention": "none",
     "retention_schema": "",
@@ -351,7 +355,15 @@ _DEFAULTS: dict[str, object] = {
 }
 _FORMS = 'sizes are "40MB" or bytes, ages "30d", "2y" or days, grains {month = "60d", year = "2y"}'
 _SIZES = {"max_leaf", "min_leaf", "small_column_file", "heap_below", "unpartition_below"}
-_AGES = {"hot_days", "keep", "premade_days", "externalise_after", "premake", "premake_batch"}
+_AGES = {
+    "hot_days",
+    "keep",
+    "premade_days",
+    "externalise_after",
+    "premake",
+    "premake_batch",
+    "quiet",
+}
 
 
 def _laid_over(
@@ -426,6 +438,7 @@ def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
         premake=found["premake"],  # type: ignore[arg-type]
         premake_batch=found["premake_batch"],  # type: ignore[arg-type]
         keep_partitions=found["keep_partitions"],  # type: ignore[arg-type]
+        quiet=found["quiet"],  # type: ignore[arg-type]
         fill_gaps=bool(found["fill_gaps"]),
         retention=str(found["retention"]),
         retention_schema=str(found["retention_schema"]),

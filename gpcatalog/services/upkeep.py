@@ -262,6 +262,70 @@ def _translated(
     return impossible
 
 
+@dataclass(kw_only=True)
+class _Quiet:
+    """What is known of the last writes to partitions that are to be merged.
+
+    seconds: since the last write, by oid of the leaf; asked: leaves whose files were looked at
+    lately:  number of merges that wait, by oid of the table; failed: why nothing is known
+    """
+
+    seconds: dict[int, float] = field(default_factory=dict)
+    asked: set[int] = field(default_factory=set)
+    lately: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    failed: str = ""
+
+    def notes(self, names: dict[int, str]) -> list[str]:
+        """Sentences on merges that wait."""
+        why = (
+            f"when their partitions were written is unknown ({self.failed})"
+            if self.failed
+            else "their partitions were written lately (quiet)"
+        )
+        return [f"{names[oid]}: {n} merges wait: {why}" for oid, n in self.lately.items()]
+
+
+def _written_lately(
+    session: Session, prepared: Prepared, tonight: Night, known: _Quiet
+) -> set[Place]:
+    """Merges of a night whose partitions were written too lately, or at an unknown time."""
+    from gpcatalog.probes.connection import ProbeFailed
+    from gpcatalog.probes.written import last_written
+
+    rules = {t.oid: t.rules for t in prepared.states}
+    merges = [m for m in tonight.rollups if rules[m.table].quiet]
+    if not merges:
+        return set()
+    leaves = _leaves_below(prepared, [p.oid for m in merges for p in m.parts])
+    new = sorted({oid for line in leaves.values() for oid in line} - known.asked)
+    if new and not known.failed:
+        try:
+            known.seconds |= last_written(session, new)
+        except ProbeFailed as e:
+            known.failed = e.reason
+        known.asked |= set(new)
+    found = set()
+    for m in merges:
+        times = [known.seconds.get(oid, 0.0) for p in m.parts for oid in leaves[p.oid]]
+        if min(times, default=0.0) < rules[m.table].quiet:
+            found.add((m.parent, m.low, m.high))
+            known.lately[m.table] += 1
+    return found
+
+
+def _leaves_below(prepared: Prepared, oids: list[int]) -> dict[int, list[int]]:
+    """Leaves of each of these partitions."""
+    found: dict[int, list[int]] = defaultdict(list)
+    for row in prepared.reader.snapshot.rows(
+        "WITH RECURSIVE part AS (SELECT oid AS top, oid, kind FROM relation WHERE oid IN (SELECT"
+        " unnest(?::UINTEGER[])) UNION ALL SELECT p.top, r.oid, r.kind FROM part p JOIN relation r"
+        " ON r.parent = p.oid) SELECT top, oid FROM part WHERE kind = 'leaf' ORDER BY 1, 2",
+        [oids],
+    ):
+        found[row["top"]].append(row["oid"])
+    return found
+
+
 def night_work(
     session: Session,
     prepared: Prepared,
@@ -281,6 +345,7 @@ def night_work(
 
     names = {t.state.oid: f"{t.state.schema}.{t.state.name}" for t in prepared.tables}
     excluded: set[Place] = set()
+    quiet = _Quiet()
     impossible: dict[str, None] = {}
     while True:
         tonight = night(
@@ -290,6 +355,10 @@ def night_work(
             excluded=excluded,
             allow_drop=allow_drop,
         )
+        lately = _written_lately(session, prepared, tonight, quiet)
+        if lately:
+            excluded |= lately
+            continue
         found = _Work(planned=steps_of(prepared, tonight))
         new = _translated(session, prepared, found, owner_runs=owner_runs, notify=notify)
         impossible |= found.impossible
@@ -313,7 +382,7 @@ def night_work(
         tables=found.tables,
         announced=announced(prepared),
         refused=found.refused,
-        notes=[*said, *impossible],
+        notes=[*said, *quiet.notes(names), *impossible],
         waiting=tonight.waiting,
         window=prepared.limits.window,
         most_copied=prepared.limits.max_rewrite,

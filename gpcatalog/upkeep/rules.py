@@ -32,6 +32,7 @@ class TableRules:
     rollups: grains that old partitions are merged into, each with its age, coarse ones first
     keep:    age at which a partition is past its retention, None: never
     hot:     partitions with anything younger are not merged
+    quiet:   seconds for which partitions must not have been written before they are merged
     max_leaf: bytes of a merged partition on the fullest segment
     """
 
@@ -40,6 +41,7 @@ class TableRules:
     batch: int
     rollups: tuple[tuple[Grain, int], ...]
     hot: int
+    quiet: float
     max_leaf: int
     keep: int | None
     retention: str
@@ -106,6 +108,7 @@ def rules_of(wishes: ResolvedPolicy, habits: Habits, *, classic: bool) -> TableR
         batch=round(batch * DAY),
         rollups=rollups,
         hot=round(wishes.hot_days * DAY),
+        quiet=(wishes.quiet or 0.0) * 86400,
         max_leaf=wishes.max_leaf,
         keep=None if keep is None else round(keep * DAY),
         retention=wishes.retention,

@@ -132,6 +132,21 @@ def test_a_zone_that_cannot_be_told_must_be_said() -> None:
         told(Family.TIMESTAMPTZ, odd)
 
 
+def test_a_partition_far_away_does_not_count() -> None:
+    """Strays of other lengths behind the newest partitions, one or several."""
+    usual = days(datetime(2026, 11, 1), 20)
+    year = (micros(datetime(2999, 1, 1)), micros(datetime(3000, 1, 1)))
+    month = (micros(datetime(2030, 1, 1)), micros(datetime(2030, 2, 1)))
+    near = (usual[-1][1] + 12 * DAY, usual[-1][1] + 13 * DAY)
+    far = (usual[-1][1] + 13 * DAY, usual[-1][1] + 14 * DAY)
+    for strays in ([year], [month, year], [far]):
+        found = told(Family.DATE, [*usual, *strays])
+        assert (found.grain, found.newest) == (Grain.DAY, 12), strays
+        assert "12 of its newest 12" in found.evidence[0]
+    assert "grain day: 3 of its newest 3" in told(Family.DATE, [*usual[-2:], near]).evidence[0]
+    assert "grain day: 2 of its newest 2" in told(Family.DATE, [*usual[-2:], far]).evidence[0]
+
+
 def test_grains() -> None:
     begin = micros(datetime(2026, 1, 1))
     daily = [(begin + n * DAY, begin + (n + 1) * DAY) for n in range(30)]

@@ -273,3 +273,18 @@ def test_hours_become_days_of_the_zone(zone: str, midnight: str | None, tmp_path
     for merge in merges[1:]:  # the first day is not whole everywhere
         assert len(merge.units) == 24
         assert f" {midnight}:00:00') TO (" in merge.units[0].bound
+
+
+def test_the_curve_of_a_long_calendar_ends_on_its_last_night(tmp_path: Path) -> None:
+    file = tmp_path / "one.gpcatalog"
+    write(file, [daily("days", 30, 3)], generation="gp7")
+    rules = policy.loads("[default]\nautomatic_maintenance = true\n")
+    with Snapshot(file) as snapshot:
+        prepared = upkeep.prepare(snapshot, rules, None)
+        coming = upkeep.nights(prepared, 130)
+        found = calendar(
+            prepared.reader, prepared.tables, prepared.unplanned, coming, 130, prepared.now
+        )
+    assert [day for day, _ in found.curve[:2]] == ["2026-07-01", "2026-07-03"]
+    assert [day for day, _ in found.curve[-2:]] == ["2026-11-06", "2026-11-07"]
+    assert found.curve[-1][1] == found.tables[0].leaves_after
