@@ -15,7 +15,7 @@ from tests.test_cli import FIXTURE, run
 WRONG = {
     ("audti",): "unknown command: audti",
     ("audit", "--foo"): "unknown option: --foo",
-    ("audit", "--format", "xml"): "--format must be one of 'text', 'json'",
+    ("audit", "--format", "xml"): "--format must be one of 'text', 'json', 'nagios'",
     ("audit", "--statement-timeout", "x"): "--statement-timeout must be a number",
     ("estimate", "--leaves", "x"): "--leaves must be an integer",
     ("plan", "--policy"): "--policy needs a value",

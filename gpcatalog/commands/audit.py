@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,13 +11,12 @@ import typer
 
 from gpcatalog.commands import options, snapshot_source, streams
 from gpcatalog.commands.options import (
+    AuditFormat,
     ColorChoice,
     Colour,
     Conninfo,
     FailOn,
-    Format,
     LockTimeout,
-    OutputFormat,
     StatementTimeout,
     Store,
 )
@@ -23,6 +24,7 @@ from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.services.audits import judged
 
 if TYPE_CHECKING:
+    from gpcatalog.audit.report import Report
     from gpcatalog.probes.connection import Timeouts
 
 
@@ -65,7 +67,13 @@ def audit(
             "--fail-on", help="Exit with 1 if there are findings of this severity or worse."
         ),
     ] = FailOn.NEVER,
-    format: OutputFormat = Format.TEXT,
+    format: Annotated[
+        AuditFormat,
+        typer.Option(
+            "--format",
+            help="Output format; nagios: a line for Nagios, with the exit code of a plugin.",
+        ),
+    ] = AuditFormat.TEXT,
     verbose: options.Verbose = False,
     quiet: options.Quiet = False,
     color: Colour = ColorChoice.AUTO,
@@ -80,46 +88,85 @@ def audit(
 
     Example: gpcatalog audit "host=mdw dbname=sales"
     """
-    from gpcatalog.audit import rules
+    with _as_plugin() if format is AuditFormat.NAGIOS else contextlib.nullcontext():
+        level = options.detail(verbose=verbose, quiet=quiet)
+        _check(only or [], format, fail_on, plain=not (verbose or quiet), every=all_databases)
+        limits = options.timeouts(statement_timeout, lock_timeout)
+        if all_databases:
+            if snapshot or demo or save or maintenance:
+                raise CatalogError(
+                    "--all-databases needs a connection and cannot be combined with --snapshot,"
+                    " --demo, --save or --maintenance"
+                )
+            _audit_all(conninfo, only or [], store, limits, format, color, fail_on)
+            return
+        with snapshot_source.snapshot_of(
+            conninfo, snapshot, demo, save=save, store=store, timeouts=limits
+        ) as path:
+            report = judged(path, only or [], notify=streams.say)
+            if maintenance:
+                from gpcatalog.migration.maintenance import script
 
-    chosen = list(only or [])
-    options.detail(verbose=verbose, quiet=quiet)  # reports a contradiction before any work
-    if (verbose or quiet) and (all_databases or format is Format.JSON):
-        raise CatalogError(
-            "--verbose and --quiet are for the text of one database; they cannot be combined with"
-            " --all-databases or --format json"
-        )
-    for id in chosen:
-        rules.page(id)  # reports a mistyped name before any work
-    limits = options.timeouts(statement_timeout, lock_timeout)
-    if all_databases:
-        if snapshot or demo or save or maintenance:
-            raise CatalogError(
-                "--all-databases needs a connection and cannot be combined with --snapshot,"
-                " --demo, --save or --maintenance"
-            )
-        _audit_all(conninfo, chosen, store, limits, format, color, fail_on)
-        return
-    with snapshot_source.snapshot_of(
-        conninfo, snapshot, demo, save=save, store=store, timeouts=limits
-    ) as path:
-        report = judged(path, chosen, notify=streams.say)
-        if maintenance:
-            from gpcatalog.migration.maintenance import script
-
-            streams.save(Path(maintenance), script(report))
-        if format is Format.JSON:
-            streams.as_json(report)
-        else:
-            from gpcatalog.emit import audit_text
-
-            detail = audit_text.Detail(options.detail(verbose=verbose, quiet=quiet))
+                streams.save(Path(maintenance), script(report))
             kept = str(path) if save or (store and not demo and not snapshot) else ""
-            audit_text.show(report, streams.console(color), detail, kept=kept)
+            _show(report, format, color, level, kept)
     if maintenance:
         streams.say(f"wrote the maintenance script {maintenance}")
     if fail_on.reached(report.findings):
         raise typer.Exit(Exit.FINDINGS)
+
+
+def _check(
+    only: list[str], format: AuditFormat, fail_on: FailOn, *, plain: bool, every: bool
+) -> None:
+    """Raise CatalogError for a call that contradicts itself, before any work.
+
+    plain: neither --verbose nor --quiet; every: --all-databases
+    """
+    from gpcatalog.audit import rules
+
+    if not plain and (every or format is not AuditFormat.TEXT):
+        raise CatalogError(
+            "--verbose and --quiet are for the text of one database; they cannot be combined with"
+            " --all-databases or --format json or nagios"
+        )
+    if format is AuditFormat.NAGIOS and fail_on is not FailOn.NEVER:
+        raise CatalogError(
+            "--fail-on cannot be combined with --format nagios, whose exit code says it"
+        )
+    for id in only:
+        rules.page(id)
+
+
+@contextlib.contextmanager
+def _as_plugin() -> Iterator[None]:
+    """Tell a failure as a Nagios plugin does: state UNKNOWN, on standard output."""
+    from gpcatalog.emit import nagios
+
+    try:
+        yield
+    except CatalogError as e:
+        _say_plugin(nagios.of_error(e.message))
+
+
+def _say_plugin(said: tuple[str, int]) -> None:
+    text, code = said
+    streams.out(text)
+    raise typer.Exit(code)
+
+
+def _show(report: Report, format: AuditFormat, color: ColorChoice, level: str, kept: str) -> None:
+    """Print one report. kept: file of its snapshot, empty where it was not kept."""
+    if format is AuditFormat.JSON:
+        streams.as_json(report)
+    elif format is AuditFormat.NAGIOS:
+        from gpcatalog.emit import nagios
+
+        _say_plugin(nagios.of_report(report))
+    else:
+        from gpcatalog.emit import audit_text
+
+        audit_text.show(report, streams.console(color), audit_text.Detail(level), kept=kept)
 
 
 def _audit_all(
@@ -127,7 +174,7 @@ def _audit_all(
     only: list[str],
     store: bool,
     timeouts: Timeouts,
-    format: Format,
+    format: AuditFormat,
     color: ColorChoice,
     fail_on: FailOn,
 ) -> None:
@@ -163,8 +210,12 @@ def _audit_all(
             exit_code=Exit.UNREACHABLE,
         )
     cluster = combine(reports, lost)
-    if format is Format.JSON:
+    if format is AuditFormat.JSON:
         streams.as_json(cluster)
+    elif format is AuditFormat.NAGIOS:
+        from gpcatalog.emit import nagios
+
+        _say_plugin(nagios.of_cluster(cluster))
     else:
         from gpcatalog.emit import cluster_text
 

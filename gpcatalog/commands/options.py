@@ -22,6 +22,14 @@ class Format(StrEnum):
     JSON = "json"
 
 
+class AuditFormat(StrEnum):
+    """Output format of an audit."""
+
+    TEXT = "text"
+    JSON = "json"
+    NAGIOS = "nagios"
+
+
 class ColorChoice(StrEnum):
     """Use color: on terminals, always or never."""
 

@@ -1,0 +1,121 @@
+"""An audit as the output of a Nagios plugin: one line with performance data, then the findings.
+
+The exit code is the plugin's: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN (Monitoring Plugins Development
+Guidelines).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gpcatalog.audit.cluster import Cluster
+from gpcatalog.audit.report import Report, Verdict
+from gpcatalog.audit.verdicts import NEAR
+from gpcatalog.model.finding import Finding, Severity
+from gpcatalog.model.names import printable
+from gpcatalog.model.quantity import plural
+
+OK, WARNING, CRITICAL, UNKNOWN = range(4)
+WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
+LONGEST = 4000  # characters of all output: Nagios reads 8 KB
+FINDINGS = 20  # listed below the line
+_UNITS = {"bytes": "B", "s": "s", "ms": "ms"}
+
+
+def _plain(text: str) -> str:
+    """A text without the character that begins performance data."""
+    return printable(text).replace("|", "¦")
+
+
+def _label(text: str) -> str:
+    """The label of a value: in quotes, which are doubled inside; an equal sign is not allowed.
+
+    >>> _label("it's a=b")
+    "'it''s a_b'"
+    """
+    return "'" + _plain(text).replace("=", "_").replace("'", "''") + "'"
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}" if value != int(value) else str(int(value))
+
+
+def _performance(verdict: Verdict, prefix: str) -> str:
+    """One value: label=value[unit];warning;critical. U stands for a value that was not read; a
+    range such as 10: warns below 10.
+    """
+    value = "U" if verdict.value is None else _number(verdict.value) + _UNITS.get(verdict.unit, "")
+    limit = verdict.limit
+    bounds = (
+        f"{_number(limit)}:;" if verdict.minimum else f"{_number(NEAR * limit)};{_number(limit)}"
+    )
+    return f"{_label(prefix + verdict.id)}={value};{bounds}"
+
+
+def _said(
+    state: int, head: str, findings: Sequence[Finding], performance: Iterable[str]
+) -> tuple[str, int]:
+    lines = [f"GPCATALOG {WORDS[state]} - {_plain(head)}"]
+    values = " ".join(performance)
+    if values:
+        lines[0] += f" | {values}"
+    told = [f for f in findings if f.severity >= Severity.WARNING]
+    lines += [f"{f.severity.word}: {_plain(f.title)}; {_plain(f.remedy)}" for f in told[:FINDINGS]]
+    if len(told) > FINDINGS:
+        lines.append(f"and {len(told) - FINDINGS} more")
+    while len("\n".join(lines)) > LONGEST and len(lines) > 1:
+        lines.pop()
+    return "\n".join(lines) + "\n", state
+
+
+def _state(findings: Sequence[Finding]) -> int:
+    worst = max((f.severity for f in findings), default=Severity.INFO)
+    return CRITICAL if worst >= Severity.CRITICAL else WARNING if worst >= Severity.WARNING else OK
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    """How many findings there are of each severity that counts, and the first one."""
+    critical, warnings = (
+        sum(f.severity is severity for f in findings)
+        for severity in (Severity.CRITICAL, Severity.WARNING)
+    )
+    numbers = [f"{critical} critical"] if critical else []
+    numbers += [plural(warnings, "warning")] if warnings else []
+    if not numbers:
+        return "no problems found"
+    return f"{', '.join(numbers)}: {findings[0].title}"
+
+
+def of_report(report: Report) -> tuple[str, int]:
+    """Output and exit code for one database."""
+    unread = sum(c.status not in ("read", "not applicable") for c in report.coverage)
+    state = _state(report.findings)
+    measured = report.census is not None and bool(report.instance_totals)
+    if state == OK and not measured:
+        state = UNKNOWN
+    head = f"database {report.server.database}: {_summary(report.findings)}"
+    head += f"; {plural(unread, 'probe')} not read" if unread else ""
+    return _said(state, head, report.findings, (_performance(v, "") for v in report.verdicts))
+
+
+def of_cluster(cluster: Cluster) -> tuple[str, int]:
+    """Output and exit code for all databases of a cluster; one that could not be audited makes an OK
+    unknown.
+    """
+    state = _state(cluster.findings)
+    if state == OK and cluster.unread:
+        state = UNKNOWN
+    head = f"{plural(len(cluster.databases), 'database')}: {_summary(cluster.findings)}"
+    if cluster.unread:
+        one = cluster.unread[0]
+        head += f"; not audited: {len(cluster.unread)}, {one.database}: {one.reason}"
+    values = [_performance(v, "") for v in cluster.verdicts]
+    values += [
+        _performance(v, f"{r.server.database} ") for r in cluster.databases for v in r.verdicts
+    ]
+    return _said(state, head, cluster.findings, values)
+
+
+def of_error(message: str) -> tuple[str, int]:
+    """Output and exit code where nothing could be audited."""
+    return _said(UNKNOWN, message, (), ())
