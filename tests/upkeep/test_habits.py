@@ -147,6 +147,21 @@ def test_a_partition_far_away_does_not_count() -> None:
     assert "grain day: 2 of its newest 2" in told(Family.DATE, [*usual[-2:], far]).evidence[0]
 
 
+def test_ten_of_twelve_agree() -> None:
+    """At least ten of the newest twelve partitions have the grain."""
+    begin = datetime(2026, 10, 1)
+    for odd, clear in ((2, True), (3, False)):
+        spans = days(begin, 12 - odd)
+        for _ in range(odd):
+            at = spans[-1][1]
+            spans.append((at, at + 3 * DAY))
+        if clear:
+            assert "grain day: 10 of its newest 12" in told(Family.DATE, spans).evidence[0]
+        else:
+            with pytest.raises(habits.Unclear, match="do not agree on a grain"):
+                told(Family.DATE, spans)
+
+
 def test_grains() -> None:
     begin = micros(datetime(2026, 1, 1))
     daily = [(begin + n * DAY, begin + (n + 1) * DAY) for n in range(30)]

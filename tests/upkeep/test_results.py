@@ -45,6 +45,7 @@ SPECS = [
     daily("enough", 100, 20, default=True, default_filled=True),
     daily("gaps", 90, 2, storage="ao_row", indexes=1),
     daily("ended", 60, -20),
+    daily("garbled", 40, 5),
     daily("sizeless", 80, 5, bytes=None),
     daily("alone", 1, 1),
     Spec(
@@ -139,6 +140,7 @@ def made(folder: Path, generation: str) -> Path:
             "DROP VIEW relation",
             "DROP TABLE relation_packed",
             "ALTER TABLE plain RENAME TO relation",
+            "UPDATE relation SET bound = 'PARTITION BY MOON' WHERE name = 'garbled_1_prt_3'",
             "DELETE FROM relation WHERE name IN ('gaps_1_prt_30', 'gaps_1_prt_31', 'gaps_1_prt_89')",
         ):
             db.execute(statement)
