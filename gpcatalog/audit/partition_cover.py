@@ -71,7 +71,9 @@ class PartitionCover(msgspec.Struct, kw_only=True, frozen=True):
 
     tables:  how many; unknown: whose bounds could not be read, and are not among them
     low:     with less cover than they need; failing: of these, those without a default partition
-    least:   the tables with the least cover
+    least_days: of the table with the least cover, below 0 where it has ended; None without one
+    least:   the tables with the least cover: those where inserts fail first, and of these those
+             that upkeep maintains
     gapped:  tables with gaps; gaps: those with the most
     """
 
@@ -79,6 +81,7 @@ class PartitionCover(msgspec.Struct, kw_only=True, frozen=True):
     unknown: int
     low: int
     failing: int
+    least_days: float | None
     least: tuple[TableCover, ...]
     gapped: int
     gaps: tuple[TableCover, ...]
@@ -195,14 +198,14 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def _line(parts: list[Stretch], now: int) -> _Line:
-    """What the recent partitions of one parent cover; at least one."""
+    """What partitions of one parent cover: the recent ones and the one before; at least one."""
     parts = sorted(parts)
     while len(parts) > 1 and parts[-1][0] - parts[-2][1] > STRAY * (parts[-1][1] - parts[-1][0]):
         parts.pop()
     at, reached = now, MINUS_INFINITY
     gaps = []
     for low, high in parts:
-        if MINUS_INFINITY < reached < low:
+        if MINUS_INFINITY < reached < low and low > now - RECENT:
             gaps.append((reached, low))
         if low <= at:
             at = max(at, high)
@@ -215,8 +218,8 @@ def _line(parts: list[Stretch], now: int) -> _Line:
 def _tables(
     snapshot: Snapshot, kind: Family, levels: dict[int, int], now: int
 ) -> Iterator[tuple[int, list[_Line] | None, bool]]:
-    """Tables with recent partitions: oid, what each parent covers (None: not known), and whether
-    all have a default partition.
+    """Tables: oid, what each parent covers (None: not known), and whether all have a default
+    partition.
     """
     cut: list[Any] = [list(levels), list(levels.values())]
     texts = [
@@ -227,34 +230,44 @@ def _tables(
         )
     ]
     read = _read(texts, kind)
-    recent = {b: s for b, s in read.items() if s is not None and s[1] > now - RECENT}
-    odd = [b for b, s in read.items() if s is None]
+    odd = [bound is None for bound in read.values()]
+    ends = [0 if bound is None else bound[1] for bound in read.values()]
+    recent = [end > now - RECENT and not o for end, o in zip(ends, odd, strict=True)]
 
     @cache
     def line(bounds: tuple[str, ...]) -> _Line:
-        return _line([recent[b] for b in bounds], now)
+        return _line([stretch for b in bounds if (stretch := read[b]) is not None], now)
 
     rows = snapshot.rows(
-        f"{_CUT}, mark AS (SELECT unnest(?::VARCHAR[]) AS bound, unnest(?::BOOLEAN[]) AS odd),"
+        f"{_CUT}, mark AS (SELECT unnest(?::VARCHAR[]) AS bound, unnest(?::BOOLEAN[]) AS odd,"
+        " unnest(?::BOOLEAN[]) AS recent, unnest(?::BIGINT[]) AS high),"
         ' lines AS (SELECT root, parent, bool_or(is_default) AS "default",'
-        " list_sort(list(DISTINCT m.bound) FILTER (NOT m.odd)) AS bounds,"
-        " coalesce(bool_or(m.odd), false) AS odd"
+        " list_sort(list(DISTINCT m.bound) FILTER (m.recent)) AS bounds,"
+        # the newest of the others shows where the cover ended, and whether a gap follows
+        " arg_max(m.bound, m.high) FILTER (NOT m.odd AND NOT m.recent) AS before,"
+        " count(*) FILTER (m.odd) AS odd, count(*) FILTER (NOT is_default) AS parts"
         " FROM part p LEFT JOIN mark m ON m.bound = p.bound AND NOT p.is_default"
         " GROUP BY root, parent)"
-        ' SELECT root, bounds, bool_and("default") AS "default", bool_or(odd) AS odd'
-        " FROM lines GROUP BY root, bounds ORDER BY root",
-        [*cut, [*recent, *odd], [False] * len(recent) + [True] * len(odd)],
+        ' SELECT root, bounds, before, bool_and("default") AS "default", sum(odd) AS odd,'
+        " sum(parts) AS parts FROM lines GROUP BY root, bounds, before ORDER BY root",
+        [*cut, list(read), odd, recent, ends],
     )
     by_root: dict[int, list[dict[str, Any]]] = {}
     for row in rows:
         by_root.setdefault(row["root"], []).append(row)
     for root, of in by_root.items():
         every = all(row["default"] for row in of)
-        if any(row["odd"] for row in of):
-            if kind is not Family.INTEGER:  # a number that is no date is no table cut by time
+        strange = sum(row["odd"] for row in of)
+        if strange:
+            # mostly numbers that are no dates: no table cut by time
+            if kind is not Family.INTEGER or 2 * strange <= sum(row["parts"] for row in of):
                 yield root, None, every
             continue
-        lines = [line(tuple(row["bounds"])) for row in of if row["bounds"]]
+        lines = [
+            line((*(row["bounds"] or ()), *([row["before"]] if row["before"] else ())))
+            for row in of
+            if row["bounds"] or row["before"]
+        ]
         if lines:
             yield root, lines, every
 
@@ -298,7 +311,10 @@ def partition_cover(snapshot: Snapshot) -> PartitionCover | None:
         unknown=unknown,
         low=len(low),
         failing=sum(not t.has_default for t in low),
-        least=tuple(sorted(found, key=lambda t: not t.low)[:TOP]),
+        least_days=min((t.days for t in found if t.days is not None), default=None),
+        least=tuple(
+            sorted(found, key=lambda t: (not t.low, t.has_default, t.wanted_days is None))[:TOP]
+        ),
         gapped=len(gapped),
         gaps=tuple(sorted(gapped, key=lambda t: (not t.gap_ahead, -t.gaps, t.name))[:TOP]),
     )

@@ -240,14 +240,13 @@ def _upkeep(report: Report, database: str) -> list[_Family]:
         gapped = _Family("gpcatalog_tables_with_gaps", "Tables with gaps between partitions.")
         gapped.add(cover.gapped, database=database)
         found += [low, gapped]
-        known = [t.days for t in cover.least if t.days is not None]
-        if known:
+        if cover.least_days is not None:
             least = _Family(
                 "gpcatalog_least_cover_days",
                 "Days until the first table runs out of partitions, below 0 where one has.",
                 "days",
             )
-            least.add(min(known), database=database)
+            least.add(cover.least_days, database=database)
             found.append(least)
     if state is not None:
         failed = _Family("gpcatalog_upkeep_failed_steps", "Failed steps of the last upkeep run.")

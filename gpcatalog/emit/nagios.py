@@ -17,7 +17,7 @@ from gpcatalog.model.quantity import plural
 
 OK, WARNING, CRITICAL, UNKNOWN = range(4)
 WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
-LONGEST = 4000  # characters of all output: Nagios reads 8 KB
+LONGEST = 4000  # characters of the findings and of the values each: Nagios reads 8 KB
 FINDINGS = 20  # listed below the line
 _UNITS = {"bytes": "B", "s": "s", "ms": "ms"}
 
@@ -56,15 +56,21 @@ def _said(
     state: int, head: str, findings: Sequence[Finding], performance: Iterable[str]
 ) -> tuple[str, int]:
     lines = [f"GPCATALOG {WORDS[state]} - {_plain(head)}"]
-    values = " ".join(performance)
-    if values:
-        lines[0] += f" | {values}"
+    values, room = [], LONGEST
+    for value in performance:
+        room -= len(value.encode()) + 1
+        if room < 0:
+            break
+        values.append(value)
     told = [f for f in findings if f.severity >= Severity.WARNING]
     lines += [f"{f.severity.word}: {_plain(f.title)}; {_plain(f.remedy)}" for f in told[:FINDINGS]]
     if len(told) > FINDINGS:
         lines.append(f"and {len(told) - FINDINGS} more")
-    while len("\n".join(lines)) > LONGEST and len(lines) > 1:
+    lines[0] = lines[0][: LONGEST // 2]
+    while len("\n".join(lines).encode()) > LONGEST and len(lines) > 1:
         lines.pop()
+    if values:
+        lines[0] += " | " + " ".join(values)
     return "\n".join(lines) + "\n", state
 
 
@@ -86,12 +92,21 @@ def _summary(findings: Sequence[Finding]) -> str:
     return f"{', '.join(numbers)}: {findings[0].title}"
 
 
+def _unread(report: Report) -> int:
+    """Number of probes that could not be read."""
+    return sum(c.status not in ("read", "not applicable") for c in report.coverage)
+
+
+def _measured(report: Report) -> bool:
+    """Whether the tables and the catalogs could be read."""
+    return report.census is not None and bool(report.instance_totals)
+
+
 def of_report(report: Report) -> tuple[str, int]:
     """Output and exit code for one database."""
-    unread = sum(c.status not in ("read", "not applicable") for c in report.coverage)
+    unread = _unread(report)
     state = _state(report.findings)
-    measured = report.census is not None and bool(report.instance_totals)
-    if state == OK and not measured:
+    if state == OK and not _measured(report):
         state = UNKNOWN
     head = f"database {report.server.database}: {_summary(report.findings)}"
     head += f"; {plural(unread, 'probe')} not read" if unread else ""
@@ -103,9 +118,11 @@ def of_cluster(cluster: Cluster) -> tuple[str, int]:
     unknown.
     """
     state = _state(cluster.findings)
-    if state == OK and cluster.unread:
+    if state == OK and (cluster.unread or not all(map(_measured, cluster.databases))):
         state = UNKNOWN
     head = f"{plural(len(cluster.databases), 'database')}: {_summary(cluster.findings)}"
+    unread = sum(map(_unread, cluster.databases))
+    head += f"; {plural(unread, 'probe')} not read" if unread else ""
     if cluster.unread:
         one = cluster.unread[0]
         head += f"; not audited: {len(cluster.unread)}, {one.database}: {one.reason}"

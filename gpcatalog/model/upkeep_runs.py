@@ -38,21 +38,21 @@ def runs(rows: Iterable[Mapping[str, Any]]) -> list[Run]:
     >>> [(r.ended is None, r.waiting) for r in runs([{**row, "state": "begun"}, ended])]
     [(False, 7)]
     """
-    found: list[Run] = []
+    found: list[tuple[Run, list[str]]] = []
     for r in rows:
         if r["state"] == BEGUN:
-            found.append(Run(run=r["plan"], begun=r["at"], ended=None, failures=()))
+            found.append((Run(run=r["plan"], begun=r["at"], ended=None, failures=()), []))
         elif not found:
             continue
         elif r["state"] == FAILED:
-            said = (*found[-1].failures, f"{r['relation']}: {r['detail']}")
-            found[-1] = msgspec.structs.replace(found[-1], failures=said)
+            found[-1][1].append(f"{r['relation']}: {r['detail']}")
         elif r["state"] == ENDED:
             waiting = re.search(r"(\d{1,18}) waiting", r["detail"] or "")
-            found[-1] = msgspec.structs.replace(
-                found[-1], ended=r["at"], waiting=int(waiting[1]) if waiting else None
+            run = msgspec.structs.replace(
+                found[-1][0], ended=r["at"], waiting=int(waiting[1]) if waiting else None
             )
-    return found
+            found[-1] = (run, found[-1][1])
+    return [msgspec.structs.replace(run, failures=tuple(said)) for run, said in found]
 
 
 def maintained(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:

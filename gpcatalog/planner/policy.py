@@ -481,7 +481,7 @@ def _location(where: str, found: dict[str, object]) -> None:
             hint=hint,
         )
     for part in place.split():
-        for name in ("{partition}", "{day}"):
+        for name in ("{schema}", "{partition}", "{day}"):
             if name not in part:
                 raise CatalogError(
                     f"policy: {where}: external_location has no {name}: two partitions, or a second"

@@ -145,11 +145,14 @@ class TimeKey:
 
         >>> TimeKey(family=Family.INTEGER, digits=6).axis(31 * DAY)
         197002
+        >>> key = TimeKey(family=Family.INTEGER, width=1048576)
+        >>> key.axis(key.local(13082912))
+        13082912
         """
         if local <= MINUS_INFINITY or local >= INFINITY:
             return local
         if self.width:
-            return self.anchor + local * self.width // DAY
+            return self.anchor - (-local * self.width // DAY)  # rounded up, as local rounds down
         if self.digits:
             return grid.number_from_date(local, self.digits)
         if self.zone:

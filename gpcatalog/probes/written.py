@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from gpcatalog.probes.connection import Session
 
 BATCH = 2000  # tables that one statement looks at
+GIGABYTE = 1 << 30  # of a heap in one file (RELSEG_SIZE of all builds that are known)
 
 
-def last_written(session: Session, oids: Sequence[int]) -> dict[int, float]:
+def last_written(session: Session, sizes: Mapping[int, int | None]) -> dict[int, float]:
     """Seconds since each of these tables was written last, on the instance where that was latest.
 
+    sizes: bytes of each table on the instance where it is largest, by oid; None where unknown
+
     Rows of append-optimized tables lie in any of many files, so that their segment file lists and
-    visibility maps tell. A heap is also written by VACUUM, and by its first readers. A table whose
-    file is not found is left out. Raises ProbeFailed.
+    visibility maps tell. A heap is also written by VACUUM, and by its first readers; its rows reach
+    the files at a checkpoint. A table whose file is not found, or whose size is not known, is left
+    out. Raises ProbeFailed.
     """
     found: dict[int, float] = {}
-    for start in range(0, len(oids), BATCH):
-        part = list(oids[start : start + BATCH])
+    known = sorted(oid for oid, size in sizes.items() if size is not None)
+    for start in range(0, len(known), BATCH):
+        part = known[start : start + BATCH]
         of = {oid: oid for oid in part}
         if session.server.greenplum:
             listed = ", ".join(map(str, part))
             of |= {r["oid"]: r["leaf"] for r in session.rows("written_with", oids=listed)}
-        for r in session.rows("written", oids=", ".join(map(str, of))):
-            if r["seconds"] is not None:
-                leaf = of[r["oid"]]
-                found[leaf] = min(found.get(leaf, r["seconds"]), r["seconds"])
+        for r in session.rows("written", oids=", ".join(map(str, of)), suffix="''"):
+            _keep(found, of[r["oid"]], r["seconds"])
+    # a heap of more than a gigabyte has several files
+    number = 1
+    while large := [oid for oid in known if (sizes[oid] or 0) >= number * GIGABYTE]:
+        for start in range(0, len(large), BATCH):
+            listed = ", ".join(map(str, large[start : start + BATCH]))
+            for r in session.rows("written", oids=listed, suffix=f"'.{number}'"):
+                _keep(found, r["oid"], r["seconds"])
+        number += 1
     return found
+
+
+def _keep(found: dict[int, float], leaf: int, seconds: float | None) -> None:
+    """Keep the shortest time of a table."""
+    if seconds is not None:
+        found[leaf] = min(found.get(leaf, seconds), seconds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -282,7 +282,11 @@ class _Quiet:
             if self.failed
             else "their partitions were written lately (quiet)"
         )
-        return [f"{names[oid]}: {n} merges wait: {why}" for oid, n in self.lately.items()]
+        from gpcatalog.model.quantity import plural
+
+        return [
+            f"{names[oid]}: {plural(n, 'merge')} must wait: {why}" for oid, n in self.lately.items()
+        ]
 
 
 def _written_lately(
@@ -297,7 +301,8 @@ def _written_lately(
     if not merges:
         return set()
     leaves = _leaves_below(prepared, [p.oid for m in merges for p in m.parts])
-    new = sorted({oid for line in leaves.values() for oid in line} - known.asked)
+    new = {oid: size for line in leaves.values() for oid, size in line.items()}
+    new = {oid: size for oid, size in new.items() if oid not in known.asked}
     if new and not known.failed:
         try:
             known.seconds |= last_written(session, new)
@@ -313,16 +318,17 @@ def _written_lately(
     return found
 
 
-def _leaves_below(prepared: Prepared, oids: list[int]) -> dict[int, list[int]]:
-    """Leaves of each of these partitions."""
-    found: dict[int, list[int]] = defaultdict(list)
+def _leaves_below(prepared: Prepared, oids: list[int]) -> dict[int, dict[int, int | None]]:
+    """Leaves of each of these partitions, with their bytes on the fullest instance."""
+    found: dict[int, dict[int, int | None]] = defaultdict(dict)
     for row in prepared.reader.snapshot.rows(
         "WITH RECURSIVE part AS (SELECT oid AS top, oid, kind FROM relation WHERE oid IN (SELECT"
         " unnest(?::UINTEGER[])) UNION ALL SELECT p.top, r.oid, r.kind FROM part p JOIN relation r"
-        " ON r.parent = p.oid) SELECT top, oid FROM part WHERE kind = 'leaf' ORDER BY 1, 2",
+        " ON r.parent = p.oid) SELECT p.top, p.oid, r.max_segment_bytes AS size FROM part p JOIN"
+        " relation r ON r.oid = p.oid WHERE p.kind = 'leaf' ORDER BY 1, 2",
         [oids],
     ):
-        found[row["top"]].append(row["oid"])
+        found[row["top"]][row["oid"]] = row["size"]
     return found
 
 
@@ -346,6 +352,12 @@ def night_work(
     names = {t.state.oid: f"{t.state.schema}.{t.state.name}" for t in prepared.tables}
     excluded: set[Place] = set()
     quiet = _Quiet()
+    if any(t.rules.quiet for t in prepared.states):
+        # all that is due at once: looking at what the limits allow would look again and again
+        every = replace(prepared.limits, max_leaves=1 << 60, max_rewrite=1 << 60)
+        states = [replace(t, rules=replace(t.rules, retention="none")) for t in prepared.states]
+        due = night(states, prepared.now, every)
+        excluded |= _written_lately(session, prepared, due, quiet)
     impossible: dict[str, None] = {}
     while True:
         tonight = night(

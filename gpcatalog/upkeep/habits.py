@@ -120,8 +120,41 @@ def key_of(
         if digits:
             said = f"whole numbers that are dates of {digits} digits"
             return TimeKey(family=root.family, digits=digits, clock=wishes.time_zone), said
+        _refuse_dates(parts)
         return _numbers(sets)
     raise Unclear("its key is neither a date nor a whole number")
+
+
+def _refuse_dates(parts: Sequence[RawPartition]) -> None:
+    """Raise Unclear for whole numbers that are dates but for a few: between two months or years,
+    they are no plain numbers.
+    """
+    ends = np.array([e for p in parts for e in (p.low, p.high)], dtype=np.int64)
+    for digits in (8, 6):
+        good = grid.dates_from_numbers(ends, digits)[1]
+        if len(ends) and good.mean() >= 0.5:
+            raise Unclear(f"its bounds are dates of {digits} digits, but {ends[~good][0]} is none")
+
+
+MOST_CELLS = 1_000_000  # partitions that would fit between the first and the last one
+
+
+def _without_strays(parts: Sequence[RawPartition], width: int) -> list[RawPartition]:
+    """The partitions in order, without those behind a wide gap. Raises Unclear where one of these
+    may have rows: they would look like the newest ones.
+
+    Of the runs between wide gaps, the one with the most partitions is the table.
+    """
+    runs: list[list[RawPartition]] = []
+    for p in sorted(parts, key=lambda p: p.low):
+        if not runs or p.low - runs[-1][-1].high > STRAY * width:
+            runs.append([])
+        runs[-1].append(p)
+    most = max(range(len(runs)), key=lambda n: len(runs[n]), default=0)
+    for p in (p for run in runs[most + 1 :] for p in run):
+        if p.filled is not False:
+            raise Unclear(f"{p.relation.name} lies far from its other partitions, and has rows")
+    return [p for run in runs[: most + 1] for p in run]
 
 
 def _numbers(sets: Sequence[RawSet]) -> tuple[TimeKey, str]:
@@ -130,7 +163,9 @@ def _numbers(sets: Sequence[RawSet]) -> tuple[TimeKey, str]:
     Raises Unclear.
     """
     best = max(sets, key=lambda s: len(s.parts), default=None)
-    newest = sorted(_closed(best.parts), key=lambda p: p.low)[-NEWEST:] if best else []
+    line = _closed(best.parts) if best else []
+    usual = sorted(p.high - p.low for p in line)[len(line) // 2] if line else 0
+    newest = _without_strays(line, usual)[-NEWEST:]
     widths = Counter(p.high - p.low for p in newest)
     width, number = widths.most_common(1)[0] if widths else (0, 0)
     if len(newest) < 2 or number < AGREE * len(newest):
@@ -140,11 +175,13 @@ def _numbers(sets: Sequence[RawSet]) -> tuple[TimeKey, str]:
             else f"its newest {len(newest)} partitions differ in width"
         )
     anchor = next(p.low for p in reversed(newest) if p.high - p.low == width) % width
-    parts = _closed([p for s in sets for p in s.parts])
-    if any(
-        abs(e - anchor) // width >= INFINITY // DAY // 2 for p in parts for e in (p.low, p.high)
-    ):
+    parts = _without_strays(_closed([p for s in sets for p in s.parts]), width)
+    if (parts[-1].high - parts[0].low) // width > MOST_CELLS:
+        raise Unclear(f"its partitions span more than {MOST_CELLS:,} partitions of this width")
+    if abs(parts[-1].high) // width >= INFINITY // DAY // 4:
         raise Unclear("its numbers are too large for partitions of this width")
+    if width > DAY and any((e - anchor) % width for p in parts for e in (p.low, p.high)):
+        raise Unclear("its partitions differ in width")
     rows = [p for p in parts if p.filled]
     last = max(rows, key=lambda p: p.low, default=None)
     if any(p.filled is None for p in parts if last is None or p.low > last.low):
@@ -199,6 +236,10 @@ def _template(
     classic: bool,
 ) -> tuple[naming.NameTemplate, str]:
     if wished:
+        numbers = any(f"{{{n}}}" in wished for n in naming.NUMBERS)
+        if numbers is not bool(key.width):
+            kind = "numbers" if key.width else "dates"
+            raise Unclear(f"its key has {kind}, but the name {wished} of the policy shows none")
         whole = wished if classic or naming.TABLE in wished else f"{naming.TABLE}_{wished}"
         return naming.NameTemplate(whole), f"names {whole} by the policy"
     names = [
@@ -232,7 +273,7 @@ def localized(sets: Sequence[RawSet], key: TimeKey) -> list[PartitionSet]:
             PartitionSet(
                 parent=s.parent,
                 parent_name=s.parent_name,
-                parts=tuple(sorted(parts, key=lambda p: (p.low, p.oid))),
+                parts=tuple(sorted(parts, key=lambda p: (p.low, p.high, p.oid))),
                 default=None if s.default is None else _part(s.default, 0, 0),
                 unread=tuple(unread),
             )

@@ -93,6 +93,8 @@ class ListKey:
         cells = sorted({cell_of(self._grain, self._read(v)) for v in _values(bound)})
         if not cells:
             return None
+        if any(v.kind is TermKind.NULL for v in bound.values):
+            raise ValueError("it has NULL beside dates")  # whose rows have no age
         if cells[-1] - cells[0] != len(cells) - 1:
             raise ValueError("its values do not follow each other")
         return grid.cell_start(self._grain, cells[0]), grid.cell_start(self._grain, cells[-1] + 1)
@@ -109,10 +111,11 @@ def list_key(root: Root, relations: Sequence[Relation], wishes: ResolvedPolicy) 
         for key, read in _readers(family(k.parts[0])) if texts else ():
             try:
                 days = [read(v) for v in texts]
-            except ValueError:
+                grain = _grain(days, key, wishes)
+                whole = all(is_start(grain, day) for day in days)
+            except (ValueError, OverflowError):
                 continue
-            grain = _grain(days, key, wishes)
-            if all(is_start(grain, day) for day in days):
+            if whole:
                 clocked = replace(key, clock=wishes.time_zone)
                 return ListKey(level, clocked, read, grain, len(texts))
     return None

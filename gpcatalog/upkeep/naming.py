@@ -39,7 +39,7 @@ _DEFAULTS = {
     Grain.QUARTER: "%Yq%Q",
     Grain.YEAR: "%Y",
 }
-_NUMBERS = ("low", "high", "last")  # of plain numbers: begin, end, last number
+NUMBERS = ("low", "high", "last")  # of plain numbers: begin, end, last number
 _KNOWN = frozenset("YymdHMVGQjb")
 AGREE = 0.9  # share of names that a template must reproduce
 
@@ -84,7 +84,7 @@ class NameTemplate:
 
     def name(self, parent: str, low: Moment, high: Moment) -> str:
         """Name of the partition [low, high) below a parent, within 63 bytes."""
-        form = "|".join(_NUMBERS) if isinstance(low, int) else "[^{}]*%[^{}]*"
+        form = "|".join(NUMBERS) if isinstance(low, int) else "[^{}]*%[^{}]*"
         body = re.sub(
             rf"\{{({form})\}}",
             lambda m: _shown(m[1], low, high, last=self.last),
@@ -100,9 +100,10 @@ class NameTemplate:
 
 def check(text: str) -> None:
     """Raise ValueError for a template that gives all partitions the same name."""
-    if any(f"{{{number}}}" in text for number in _NUMBERS):
-        return
-    formats = re.findall(r"\{([^{}]*)\}", text.replace(TABLE, ""))
+    bare = text.replace(TABLE, "")
+    for number in NUMBERS:
+        bare = bare.replace(f"{{{number}}}", "{%Y}")
+    formats = re.findall(r"\{([^{}]*)\}", bare)
     if not any("%" in f for f in formats):
         raise ValueError(
             f"{text!r} has no date in it; write for example p{{%Y%m%d}} or {{table}}_{{%Y_%m}},"
@@ -141,7 +142,7 @@ def infer(
         if not classic and name.startswith(parent) and name != parent:
             stem, rest = TABLE, name[len(parent) :]
         for last in (False, True):
-            for form in _NUMBERS if isinstance(low, int) else _FORMATS:
+            for form in NUMBERS if isinstance(low, int) else _FORMATS:
                 shown = _shown(form, low, high, last=last)
                 at = rest.rfind(shown) if isinstance(low, int) else rest.find(shown)
                 if at < 0 or "{" in rest:

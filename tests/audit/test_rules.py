@@ -630,11 +630,39 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (ends(date(2026, 7, 1), events=asks("5")), C),
         (ends(date(2026, 7, 1), events=asks("5"), default=True), N),
         (ends(date(2026, 6, 1), events=asks("5")), C),
+        (ends(date(2026, 1, 1), events=asks("5")), C),  # however long ago
+        # among many others that have ended, too
+        (
+            Given(
+                {"upkeep_event": asks("5")},
+                (
+                    *(
+                        Spec(
+                            name=f"x{n}", leaves=12, columns=2, step="month", start=date(2025, 6, 1)
+                        )
+                        for n in range(25)
+                    ),
+                    Spec(name="t", leaves=9, columns=2, start=date(2026, 6, 22)),
+                ),
+            ),
+            C,
+        ),
         # dates as whole numbers
         (ends(date(2026, 7, 2), sql=(spelled(r"\1\2\3"), NUMBERS)), W),
         (ends(date(2026, 7, 3), sql=(spelled(r"\1\2\3"), NUMBERS)), None),
         (ends(date(2026, 7, 2), sql=(spelled(r"1\1\2\3"), NUMBERS)), None),  # no dates
         (ends(date(2026, 7, 2), sql=(spelled("garbage"),)), None),
+        (
+            ends(
+                date(2026, 7, 2),
+                sql=(
+                    spelled(r"\1\2\3"),
+                    NUMBERS,
+                    "UPDATE relation SET bound = 'START (0) END (9)' WHERE name = 't_1_prt_1'",
+                ),
+            ),
+            None,
+        ),  # unknown
         (ends(date(2026, 7, 2), sql=("UPDATE snapshot SET grain = 'root'",)), None),
     ],
     "partition-gap": [
@@ -643,6 +671,8 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (ends(date(2026, 7, 8), sql=(without("2026-07-05"),), default=True), N),
         (ends(date(2026, 7, 8), sql=(without("2026-06-20"),)), N),
         (ends(date(2026, 7, 8), sql=(without("2026-05-20"),)), None),
+        # one that ends within five weeks, and began long before
+        (ends(date(2026, 7, 8), sql=(without(*(f"2026-05-{n}" for n in range(10, 32))),)), N),
         # the last one belongs to them, or is on its own
         (ends(date(2026, 7, 18), sql=(without(*(f"2026-07-{n:02}" for n in range(5, 17))),)), W),
         (ends(date(2026, 7, 18), sql=(without(*(f"2026-07-{n:02}" for n in range(4, 17))),)), None),

@@ -131,13 +131,28 @@ def test_clusters(report: Report) -> None:
     assert code == nagios.UNKNOWN
     assert "1 database: no problems found; not audited: 1, lost: it is down | " in text
     assert nagios.of_cluster(combine([report], [("lost", "down")]))[1] == nagios.WARNING
+    bare = msgspec.structs.replace(fine, census=None)
+    assert nagios.of_cluster(combine([fine, bare], []))[1] == nagios.UNKNOWN
 
 
 def test_long_output_is_cut(report: Report) -> None:
     many = tuple(finding(Severity.WARNING, f"{n} " + "x" * 300) for n in range(50))
     text, _ = nagios.of_report(msgspec.structs.replace(report, findings=many))
-    assert len(text) <= nagios.LONGEST + 1
+    assert len(text) <= 2 * nagios.LONGEST
     assert values(text)
+    assert len(text.splitlines()) > 5
+    # many databases: the findings stay
+    server = report.server
+    every = [
+        msgspec.structs.replace(
+            report, server=msgspec.structs.replace(server, database="ü" * 60 + str(n))
+        )
+        for n in range(60)
+    ]
+    text, _ = nagios.of_cluster(combine(every, []))
+    assert len(text.encode()) <= 8000
+    assert len(text.splitlines()) > 5
+    assert len(values(text)) > 10
 
 
 def run(*words: str, before: tuple[str, ...] = ()) -> tuple[int, str, str]:

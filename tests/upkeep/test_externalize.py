@@ -27,7 +27,7 @@ premake = "2d"
 hot_days = 5
 keep = "10d"
 retention = "externalize"
-external_location = "gpfdist://127.0.0.1:{port}/{{table}}/{{partition}}_{{day}}.txt"
+external_location = "gpfdist://127.0.0.1:{port}/{{table}}/{{schema}}.{{partition}}_{{day}}.txt"
 """
 
 
@@ -113,9 +113,10 @@ def test_not_on_postgresql(pg_dsn: str) -> None:
     [
         ("", "is not a location"),
         ("/tmp/{partition}_{day}", "is not a location"),
-        ("gpfdist://h/{partition}_{day} file:///x", "is not a location"),
-        ("gpfdist://h/{partition}", "has no {day}"),
-        ("s3://b/{day}.txt", "has no {partition}"),
+        ("gpfdist://h/{schema}{partition}_{day} file:///x", "is not a location"),
+        ("gpfdist://h/{schema}/{partition}", "has no {day}"),
+        ("s3://b/{schema}/{day}.txt", "has no {partition}"),
+        ("s3://b/{table}/{partition}/{day}.txt", "has no {schema}"),
     ],
 )
 def test_wrong_locations(place: str, said: str) -> None:

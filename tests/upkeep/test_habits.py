@@ -241,7 +241,7 @@ def test_plain_numbers_without_rows() -> None:
             [(0, 1), (1, 2), (2, 2**61), (2**61, 2**61 + 1)]
             + [(n, n + 1) for n in range(2**61 + 1, 2**61 + 20)],
             None,
-            "too large",
+            "span more than",
         ),
     ],
 )
@@ -250,6 +250,57 @@ def test_plain_numbers_that_are_unclear(
 ) -> None:
     with pytest.raises(habits.Unclear, match=said):
         numbers(spans, filled)
+
+
+def test_plain_numbers_far_away() -> None:
+    """A partition behind a wide gap is no sign of the newest rows, and no model of the width."""
+    spans = [(n * 1000, n * 1000 + 1000) for n in range(40)]
+    far = (999_000_000, 999_001_000)
+    found = numbers([*spans, far], [True] * 40 + [False])
+    assert (found.key.width, found.key.now(0) // DAY) == (1000, 39)
+    for stray in (far, (999_000_000, 999_000_001)):
+        with pytest.raises(habits.Unclear, match="t_p999000000 lies far from its other partitions"):
+            numbers([*spans, stray], [True] * 41)
+        with pytest.raises(habits.Unclear, match="lies far"):
+            numbers([*spans, stray], [True] * 40 + [None])
+    # old ones far before count
+    old = numbers([(0, 1), *((n * 10 + 5000, n * 10 + 5010) for n in range(40))])
+    assert old.key.width == 10
+    with pytest.raises(habits.Unclear, match="span more than 1,000,000 partitions"):
+        numbers([(0, 1), *((n * 10 + 10**9, n * 10 + 10**9 + 10) for n in range(40))])
+
+
+def test_bounds_that_are_dates_but_for_one_are_no_plain_numbers() -> None:
+    days_ = [(20241201 + n, 20241202 + n) for n in range(20)]
+    for odd in ((0, 20241201), (20241221, 99991231 + 1)):
+        with pytest.raises(habits.Unclear, match=r"dates of 8 digits, but .* is none"):
+            numbers([odd, *days_])
+    months = [(202401 + n, 202402 + n) for n in range(12)]
+    with pytest.raises(habits.Unclear, match="dates of 6 digits, but 202413 is none"):
+        numbers(months)
+
+
+def test_every_number_has_its_place() -> None:
+    """A value is the same after it was put on the calendar, whatever the width."""
+    for width in (1, 7, 1000, 1048576, 10**9 + 7, DAY):
+        key = TimeKey(family=Family.INTEGER, width=width, anchor=3 % width)
+        for value in (0, 1, 3, width - 1, width, 13082912, 5 * width + 1, 999 * width):
+            assert key.axis(key.local(value)) == value, (width, value)
+    with pytest.raises(habits.Unclear, match="differ in width"):
+        numbers([(0, 10**12), (10**12, 2 * 10**12), (2 * 10**12, 2 * 10**12 + 5)])
+
+
+def test_names_of_the_wrong_kind() -> None:
+    spans = [(n * 1000, n * 1000 + 1000) for n in range(4)]
+    one, wishes = root(Family.INTEGER, name="p{%Y}")
+    with pytest.raises(
+        habits.Unclear, match=r"its key has numbers, but the name p.%Y. of the policy"
+    ):
+        habits.habits(one, raw(spans), wishes, NOW, classic=False)
+    with pytest.raises(
+        habits.Unclear, match=r"its key has dates, but the name p.low. of the policy"
+    ):
+        told(Family.DATE, days(datetime(2026, 11, 1), 20), name="p{low}")
 
 
 def test_a_partition_of_unknown_rows_before_the_newest_does_no_harm() -> None:
@@ -317,7 +368,7 @@ def test_lists_of_several_values() -> None:
     assert said == "lists of months: 5 values"
     assert covers == [
         both,
-        ("2026-04-01", "2026-05-01"),
+        "it has NULL beside dates",
         "its values do not follow each other",
         None,
         "a default bound is not a list",
@@ -344,6 +395,8 @@ def test_lists_of_days() -> None:
         ("integer", ["202613"]),
         ("uuid", ["'2026-01'"]),
         ("date", ["'infinity'"]),
+        ("date", ["'2024-01-01'", "'infinity'"]),
+        ("date", ["'2024-01-01'", "'20000-01-01'"]),
     ],
 )
 def test_lists_of_other_things(kind: str, values: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,8 @@ def _in_zone(lo: Ints, hi: Ints, closed: Bools, zone: str) -> tuple[Ints, Ints]:
     high[closed] = wall[np.searchsorted(ends, hi[closed])]
     for end in (low, high):  # the other end of a range that is open on one side
         for i in np.flatnonzero(~closed & (end > MINUS_INFINITY) & (end < INFINITY)).tolist():
-            end[i] = key.cut(int(end[i]))
+            with contextlib.suppress(ValueError):  # a year beyond 9999 stays as it is
+                end[i] = key.cut(int(end[i]))
     return low, high
 
 
