@@ -151,7 +151,8 @@ class Year:
     server: str
     first: date
     shapes: tuple[ShapeOf, ...] = SHAPES
-    kills: float = 0.0
+    kills: float = 0.0  # share of the nights that are interrupted, by chance
+    killed: frozenset[int] | None = None  # the nights that are interrupted, instead
     budget: str = "1GB"
     seed: int = 1
     errors: list[str] = field(default_factory=list)
@@ -299,7 +300,8 @@ class Year:
         """One night: script, perhaps killed and run again, then the writers of the day."""
         text = self.script(day)
         self.nights += 1
-        if self.random.random() < self.kills:
+        by_chance = self.random.random() < self.kills
+        if by_chance if self.killed is None else self.nights - 1 in self.killed:
             self.interrupted += 1
             self.run(text, kill_after=self.random.uniform(0.05, 2.5))
         done = self.run(text)
@@ -392,7 +394,7 @@ def main() -> None:
         server_of(given.conninfo),
         first,
         shapes=tuple(s for s in SHAPES if not given.shape or s.name in given.shape),
-        kills=given.kills / given.nights,
+        killed=frozenset(random.Random(1).sample(range(given.nights), given.kills)),
     )
     year.make()
     for n in range(given.nights):
