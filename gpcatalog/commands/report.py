@@ -194,10 +194,10 @@ def metrics(
     if alerts:
         from gpcatalog.emit.alerts import rules_text
 
-        if conninfo or snapshot:
+        if conninfo or snapshot or folder or store:
             raise CatalogError(
-                "--alerts prints rules that hold for all databases",
-                hint="leave out the connection and --snapshot",
+                "--alerts prints rules that are the same for all databases",
+                hint="leave out the connection, --snapshot, --folder and --store",
             )
         text = rules_text()
     else:

@@ -54,7 +54,7 @@ def _of_rule(rule: str) -> Iterator[str]:
             "summary": f"{title} ({_WHERE})",
             "description": _sentence(parts["Why it matters"]),
             "action": _sentence(parts["What to do"]),
-            "details": f"gpcatalog audit --rule {rule}; gpcatalog rules {rule}",
+            "details": f"gpcatalog audit --only {rule}; gpcatalog rules {rule}",
         },
     )
 
@@ -90,7 +90,7 @@ def rules_text() -> str:
             "warning",
             {
                 "summary": f"No snapshot was taken for {OLD_DAYS} days ({_WHERE})",
-                "description": "The other alerts say nothing about the present.",
+                "description": "The other alerts describe the time of the last snapshot.",
                 "action": "Look at the output of the job that runs gpcatalog metrics.",
             },
         ),

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from gpcatalog.audit import rules
 from gpcatalog.emit.alerts import SOON_DAYS, rules_text
 from tests.conftest import missing
 
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "greenplum6.gpcatalog"
 GOLDEN = Path(__file__).parent.parent / "audit" / "golden"
 
 
@@ -38,6 +40,30 @@ def test_every_rule_has_an_alert() -> None:
         "$labels.limit",
         '$value | printf \\"%.0f\\"',
     }
+
+
+def test_the_commands_of_alerts_are_accepted() -> None:
+    """An alert names the commands to run next; their options exist."""
+    commands = re.findall(
+        r'details: "(gpcatalog audit --only \S+); (gpcatalog rules \S+)"', rules_text()
+    )
+    assert len(commands) == len(rules.every())
+    audit, page = commands[0]
+    words = [sys.executable, "-m", *audit.split(), "--snapshot", str(FIXTURE)]
+    assert subprocess.run(words, capture_output=True).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-m", *page.split()], capture_output=True).returncode == 0
+    )
+
+
+@pytest.mark.parametrize(
+    "more", [["dbname=x"], ["--snapshot", "x"], ["--folder", "x"], ["--store"]]
+)
+def test_rules_are_of_no_database(more: list[str]) -> None:
+    words = [sys.executable, "-m", "gpcatalog", "metrics", "--alerts", *more]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the same for all databases" in done.stderr
 
 
 def test_the_rules_are_well_formed(promtool: str, tmp_path: Path) -> None:
