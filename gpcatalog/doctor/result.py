@@ -316,44 +316,32 @@ def _counted_statements(facts: Facts) -> Section:
     )
 
 
+def _readable(name: str, why: str, schema: str, table: str, lost: str, to: str) -> Section:
+    """Whether a table of an extension or of the journal can be read.
+
+    why: it could not be read, empty where it could; lost: what is missing without it
+    """
+    grants = (
+        f"GRANT USAGE ON SCHEMA {schema} TO {to};",
+        f"GRANT SELECT ON {schema}.{table} TO {to};",
+    )
+    if not why:
+        return Section(name, True, f"SELECT on {table}")
+    return Section(name, False, why, lost, grants)
+
+
 def _partman(to: str, facts: Facts) -> Section:
     """Whether the configuration of an installed pg_partman can be read."""
     schema, why = facts.partman
-    return Section(
-        "pg_partman's configuration",
-        not why,
-        why or "SELECT on part_config",
-        "plans that reconfigure pg_partman" if why else "",
-        (
-            (
-                f"GRANT USAGE ON SCHEMA {schema} TO {to};",
-                f"GRANT SELECT ON {schema}.part_config TO {to};",
-            )
-            if why
-            else ()
-        ),
-    )
+    lost = "plans that reconfigure pg_partman"
+    return _readable("pg_partman's configuration", why, schema, "part_config", lost, to)
 
 
 def _upkeep(to: str, facts: Facts) -> Section:
     """Whether the journal of upkeep can be read."""
     _, why = facts.upkeep
-    return Section(
-        "runs of upkeep",
-        not why,
-        why or "SELECT on gpcatalog_journal.upkeep",
-        "runs of upkeep that failed or are overdue, and the cover that its policy asks for"
-        if why
-        else "",
-        (
-            (
-                f"GRANT USAGE ON SCHEMA gpcatalog_journal TO {to};",
-                f"GRANT SELECT ON gpcatalog_journal.upkeep TO {to};",
-            )
-            if why
-            else ()
-        ),
-    )
+    lost = "runs of upkeep that failed or are overdue, and the cover that its policy asks for"
+    return _readable("runs of upkeep", why, "gpcatalog_journal", "upkeep", lost, to)
 
 
 def notes(server: Server, standby: bool, superuser: bool, facts: Facts) -> tuple[str, ...]:

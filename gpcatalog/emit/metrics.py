@@ -227,47 +227,53 @@ def _judged(report: Report, database: str) -> list[_Family]:
 
 def _upkeep(report: Report, database: str) -> list[_Family]:
     """Partitions ahead, and runs of upkeep."""
-    found = []
     cover, state = report.partition_cover, report.upkeep
+    low = _Family(
+        "gpcatalog_tables_low_cover",
+        "Tables with too few partitions ahead; beyond: whether rows without one fail or go to the"
+        " default partition.",
+    )
+    found = [low]
+    figures: list[tuple[str, str, str, float | None]] = []
     if cover is not None:
-        low = _Family(
-            "gpcatalog_tables_low_cover",
-            "Tables with too few partitions ahead; beyond: whether rows without one fail or go to the"
-            " default partition.",
-        )
         low.add(cover.failing, database=database, beyond="error")
         low.add(cover.low - cover.failing, database=database, beyond="default partition")
-        gapped = _Family("gpcatalog_tables_with_gaps", "Tables with gaps between partitions.")
-        gapped.add(cover.gapped, database=database)
-        found += [low, gapped]
-        if cover.least_days is not None:
-            least = _Family(
-                "gpcatalog_least_cover_days",
-                "Days until the first table runs out of partitions, below 0 where one has.",
+        figures += [
+            ("tables_unknown_cover", "", "Tables whose bounds are not understood.", cover.unknown),
+            ("tables_with_gaps", "", "Tables with gaps between partitions.", cover.gapped),
+            (
+                "least_cover_days",
                 "days",
-            )
-            least.add(cover.least_days, database=database)
-            found.append(least)
+                "Days until the first table runs out of partitions, below 0 where one has.",
+                cover.least_days,
+            ),
+        ]
     if state is not None:
-        failed = _Family("gpcatalog_upkeep_failed_steps", "Failed steps of the last upkeep run.")
-        failed.add(len(state.failures), database=database)
-        waiting = _Family(
-            "gpcatalog_upkeep_waiting_partitions",
-            "Partitions that were due in the last upkeep run and exceeded its limits.",
-        )
-        waiting.add(state.waiting, database=database)
-        found.append(waiting)
-        tables = _Family("gpcatalog_upkeep_tables", "Tables that upkeep maintains.")
-        tables.add(state.tables, database=database)
-        found += [failed, tables]
-        if state.ended is not None:
-            ended = _Family(
-                "gpcatalog_upkeep_last_end_timestamp_seconds",
-                "End of the last upkeep run that ended.",
+        figures += [
+            (
+                "upkeep_waiting_partitions",
+                "",
+                "Partitions that were due in the last upkeep run and exceeded its limits.",
+                state.waiting,
+            ),
+            (
+                "upkeep_failed_steps",
+                "",
+                "Failed steps of the last upkeep run.",
+                len(state.failures),
+            ),
+            ("upkeep_tables", "", "Tables that upkeep maintains.", state.tables),
+            (
+                "upkeep_last_end_timestamp_seconds",
                 "seconds",
-            )
-            ended.add(state.ended.timestamp(), database=database)
-            found.append(ended)
+                "End of the last upkeep run that ended.",
+                state.ended.timestamp() if state.ended is not None else None,
+            ),
+        ]
+    for name, unit, help, value in figures:
+        family = _Family(f"gpcatalog_{name}", help, unit)
+        family.add(value, database=database)
+        found.append(family)
     return found
 
 
