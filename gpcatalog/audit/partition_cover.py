@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
 
 TOP = 20  # tables listed
-RECENT = (
-    35 * DAY
-)  # a table whose cover ended before counts as no longer written, and older gaps too
-LENGTHS = 2  # so many lengths of its newest partition, and a day, after its end it counts so, too
+# a table whose cover ended before counts as no longer written; older gaps are not reported
+RECENT = 35 * DAY
+LENGTHS = 2  # of its newest partition, and a day: after its end, the same holds
 STRAY = 12  # a last partition behind a gap of so many of its own lengths does not count
 LEAST_DAYS = 1.0  # of cover, where no policy says more: rows of tomorrow need a partition
 

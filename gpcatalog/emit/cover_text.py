@@ -55,13 +55,12 @@ def upkeep_line(state: UpkeepState) -> str:
 def show_cover(report: Report, out: Console) -> None:
     """Tables with the least cover, and the last run of upkeep."""
     cover, state = report.partition_cover, report.upkeep
-    if state is None and (cover is None or not cover.tables):
-        return
-    if cover is None or not cover.tables:
-        heading(out, "Upkeep")
-    else:
+    if cover is not None and (cover.tables or cover.unknown):
         out.print()
-        out.print(table("", COVER_HEADS, [cover_row(t) for t in cover.least[:SHOWN]]))
+        if cover.least:
+            out.print(table("", COVER_HEADS, [cover_row(t) for t in cover.least[:SHOWN]]))
         out.print(text(cover_line(cover), "dim"))
+    elif state is not None:
+        heading(out, "Upkeep")
     if state is not None:
         out.print(text(upkeep_line(state)))

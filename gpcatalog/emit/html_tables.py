@@ -16,6 +16,7 @@ from gpcatalog.model.quantity import count, duration, plural, size
 # the last row sums up what is left out
 TABLES_BYTES = 3_000_000
 LOCKS_SHOWN = 12
+FAILURES_SHOWN = 20  # steps of an upkeep run
 
 
 def _known(value: int | None) -> str:
@@ -277,12 +278,16 @@ def cover_section(report: Report) -> str:
     if state is not None:
         out.append(f"<p>{prose(upkeep_line(state))}</p>")
         if state.failures:
-            out.append("<ul>" + "".join(f"<li>{safe(f)}" for f in state.failures[:20]) + "</ul>")
-    if cover is not None and cover.tables:
+            rest = len(state.failures) - FAILURES_SHOWN
+            more = f"<li>and {count(rest)} more" if rest > 0 else ""
+            shown = "".join(f"<li>{safe(f)}" for f in state.failures[:FAILURES_SHOWN])
+            out.append(f"<ul>{shown}{more}</ul>")
+    if cover is not None and (cover.tables or cover.unknown):
         rows = [cover_row(t) for t in cover.least]
-        classes = ["bad" if t.low and not t.has_default else "" for t in cover.least]
+        classes = ["over" if t.low and not t.has_default else "" for t in cover.least]
         out.append(f"<p>{prose(cover_line(cover))}</p>")
-        out.append(table(COVER_HEADS, rows, label="Partitions ahead", classes=classes))
+        if rows:
+            out.append(table(COVER_HEADS, rows, label="Partitions ahead", classes=classes))
     if cover is not None and cover.gapped:
         gaps = [(f"{t.schema}.{t.name}", t.first_gap, str(t.gaps)) for t in cover.gaps]
         heads = ("gaps between partitions of", "first", "gaps")

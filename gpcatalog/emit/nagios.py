@@ -17,7 +17,7 @@ from gpcatalog.model.quantity import plural
 
 OK, WARNING, CRITICAL, UNKNOWN = range(4)
 WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
-LONGEST = 4000  # characters of the findings and of the values each: Nagios reads 8 KB
+LONGEST = 4000  # bytes of the findings and of the values each: Nagios Core reads 8 KB (MAX_PLUGIN_OUTPUT_LENGTH)
 FINDINGS = 20  # listed below the line
 _UNITS = {"bytes": "B", "s": "s", "ms": "ms"}
 
@@ -41,7 +41,7 @@ def _number(value: float) -> str:
 
 
 def _performance(verdict: Verdict, prefix: str) -> str:
-    """One value: label=value[unit];warning;critical. U stands for a value that was not read; a
+    """One value: label=value[unit];warning;critical. U is a value that was not read; a
     range such as 10: warns below 10.
     """
     value = "U" if verdict.value is None else _number(verdict.value) + _UNITS.get(verdict.unit, "")
@@ -52,7 +52,7 @@ def _performance(verdict: Verdict, prefix: str) -> str:
     return f"{_label(prefix + verdict.id)}={value};{bounds}"
 
 
-def _said(
+def _output(
     state: int, head: str, findings: Sequence[Finding], performance: Iterable[str]
 ) -> tuple[str, int]:
     lines = [f"GPCATALOG {WORDS[state]} - {_plain(head)}"]
@@ -62,10 +62,12 @@ def _said(
         if room < 0:
             break
         values.append(value)
-    told = [f for f in findings if f.severity >= Severity.WARNING]
-    lines += [f"{f.severity.word}: {_plain(f.title)}; {_plain(f.remedy)}" for f in told[:FINDINGS]]
-    if len(told) > FINDINGS:
-        lines.append(f"and {len(told) - FINDINGS} more")
+    listed = [f for f in findings if f.severity >= Severity.WARNING]
+    lines += [
+        f"{f.severity.word}: {_plain(f.title)}; {_plain(f.remedy)}" for f in listed[:FINDINGS]
+    ]
+    if len(listed) > FINDINGS:
+        lines.append(f"and {len(listed) - FINDINGS} more")
     lines[0] = lines[0][: LONGEST // 2]
     while len("\n".join(lines).encode()) > LONGEST and len(lines) > 1:
         lines.pop()
@@ -110,7 +112,7 @@ def of_report(report: Report) -> tuple[str, int]:
         state = UNKNOWN
     head = f"database {report.server.database}: {_summary(report.findings)}"
     head += f"; {plural(unread, 'probe')} not read" if unread else ""
-    return _said(state, head, report.findings, (_performance(v, "") for v in report.verdicts))
+    return _output(state, head, report.findings, (_performance(v, "") for v in report.verdicts))
 
 
 def of_cluster(cluster: Cluster) -> tuple[str, int]:
@@ -130,9 +132,9 @@ def of_cluster(cluster: Cluster) -> tuple[str, int]:
     values += [
         _performance(v, f"{r.server.database} ") for r in cluster.databases for v in r.verdicts
     ]
-    return _said(state, head, cluster.findings, values)
+    return _output(state, head, cluster.findings, values)
 
 
 def of_error(message: str) -> tuple[str, int]:
     """Output and exit code where nothing could be audited."""
-    return _said(UNKNOWN, message, (), ())
+    return _output(UNKNOWN, message, (), ())
