@@ -132,7 +132,7 @@ def _check(
         )
     if format is AuditFormat.NAGIOS and fail_on is not FailOn.NEVER:
         raise CatalogError(
-            "--fail-on cannot be combined with --format nagios, whose exit code says it"
+            "--fail-on cannot be combined with --format nagios: its exit code is the worst severity"
         )
     for id in only:
         rules.page(id)
@@ -140,17 +140,17 @@ def _check(
 
 @contextlib.contextmanager
 def _as_plugin() -> Iterator[None]:
-    """Tell a failure as a Nagios plugin does: state UNKNOWN, on standard output."""
+    """Report a failure as a Nagios plugin does: state UNKNOWN, on standard output."""
     from gpcatalog.emit import nagios
 
     try:
         yield
     except CatalogError as e:
-        _say_plugin(nagios.of_error(e.message))
+        _print_state(nagios.of_error(e.message))
 
 
-def _say_plugin(said: tuple[str, int]) -> None:
-    text, code = said
+def _print_state(output: tuple[str, int]) -> None:
+    text, code = output
     streams.out(text)
     raise typer.Exit(code)
 
@@ -162,7 +162,7 @@ def _show(report: Report, format: AuditFormat, color: ColorChoice, level: str, k
     elif format is AuditFormat.NAGIOS:
         from gpcatalog.emit import nagios
 
-        _say_plugin(nagios.of_report(report))
+        _print_state(nagios.of_report(report))
     else:
         from gpcatalog.emit import audit_text
 
@@ -215,7 +215,7 @@ def _audit_all(
     elif format is AuditFormat.NAGIOS:
         from gpcatalog.emit import nagios
 
-        _say_plugin(nagios.of_cluster(cluster))
+        _print_state(nagios.of_cluster(cluster))
     else:
         from gpcatalog.emit import cluster_text
 

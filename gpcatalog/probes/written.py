@@ -15,8 +15,8 @@ def last_written(session: Session, sizes: Mapping[int, int | None]) -> dict[int,
 
     sizes: bytes of each table on the instance where it is largest, by oid; None where unknown
 
-    Rows of append-optimized tables lie in any of many files, so that their segment file lists and
-    visibility maps tell. A heap is also written by VACUUM, and by its first readers; its rows reach
+    Every write to an append-optimized table changes its segment file list or its visibility map;
+    its rows may be in any of many files. A heap is also written by VACUUM, and by its first readers; its rows reach
     the files at a checkpoint. A table whose file is not found, or whose size is not known, is left
     out. Raises ProbeFailed.
     """

@@ -153,7 +153,10 @@ def _without_strays(parts: Sequence[RawPartition], width: int) -> list[RawPartit
     most = max(range(len(runs)), key=lambda n: len(runs[n]), default=0)
     for p in (p for run in runs[most + 1 :] for p in run):
         if p.filled is not False:
-            raise Unclear(f"{p.relation.name} lies far from its other partitions, and has rows")
+            raise Unclear(
+                f"{p.relation.name} is far from its other partitions and may have rows, so the"
+                " newest rows are not known"
+            )
     return [p for run in runs[: most + 1] for p in run]
 
 

@@ -70,7 +70,7 @@ def _values(bound: Bound) -> list[str]:
 class ListKey:
     """The level of a table whose lists are dates.
 
-    level: depth of its partitions; key: how values lie on the calendar
+    level: depth of its partitions; key: places of its values on the calendar
     said:  a sentence on it
     """
 

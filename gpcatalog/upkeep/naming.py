@@ -49,7 +49,7 @@ Moment = datetime | int
 
 
 def _shown(form: str, low: Moment, high: Moment, *, last: bool) -> str:
-    """What stands for a format in the name of the partition [low, high)."""
+    """The value of a format in the name of the partition [low, high)."""
     if isinstance(low, int) or isinstance(high, int):
         assert isinstance(low, int)
         assert isinstance(high, int)

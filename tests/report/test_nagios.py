@@ -169,7 +169,7 @@ def test_the_command() -> None:
     code, out, err = run("--snapshot", str(FIXTURE))
     assert (code, err) == (1, "")
     assert out.startswith("GPCATALOG WARNING - database warehouse: 3 warnings: ")
-    # a failure is told on standard output, as a state
+    # a failure is a state, and is reported on standard output
     code, out, err = run("host=127.0.0.1 port=1")
     assert (code, err) == (3, "")
     assert out.startswith("GPCATALOG UNKNOWN - cannot connect: ")

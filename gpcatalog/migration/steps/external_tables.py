@@ -1,5 +1,5 @@
 """Externalise: a cold leaf of Greenplum is exchanged with a readable external table; who runs the
-file fills in where its files are, or a policy of upkeep says so.
+file fills in the location of its files, or a policy of upkeep has it.
 """
 
 from __future__ import annotations
