@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import os
 import re
+import socket
 import tempfile
 import time
 from collections.abc import Iterator
@@ -86,6 +87,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every test keeps its snapshots in a folder of its own."""
     monkeypatch.setenv("GPCATALOG_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
+
+
+def wait_for_port(port: int) -> None:
+    """Wait up to ten seconds until something listens on a port of this host."""
+    for _ in range(100):
+        with socket.socket() as door:
+            if door.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
 
 
 @pytest.fixture

@@ -50,6 +50,14 @@ def lacking() -> Iterator[tuple[str, str]]:
         yield "pdftotext (package poppler-utils)", "tests of the printed HTML page"
     if not (_program("pgbouncer") or Path("/usr/sbin/pgbouncer").exists()):
         yield "PgBouncer (package pgbouncer)", "tests that poolers are refused"
+    if not _program("promtool"):
+        yield "promtool (package prometheus)", "tests of alert rules and metrics"
+    if not Path("/usr/lib/nagios/plugins/negate").exists():
+        yield "negate (package monitoring-plugins-basic)", "a test of the Nagios output"
+    for generation in (6, 7):
+        place = greenplum.installed(generation)
+        if place is not None and not (place / "bin/gpfdist").exists():
+            yield f"gpfdist of Greenplum {generation}", "tests of external tables over files"
     if not _program("git"):
         yield "git (package git)", "tests of `check --diff`"
     if reason := engine_answers():

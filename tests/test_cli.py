@@ -18,7 +18,7 @@ import pytest
 
 from gpcatalog.lab.postgres import PrivateServer, free_port
 from gpcatalog.probes.guards import guards
-from tests.conftest import fresh_database, let_in
+from tests.conftest import fresh_database, let_in, wait_for_port
 from tests.probes import zoo
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "greenplum6.gpcatalog"
@@ -235,11 +235,7 @@ def test_a_pooler_is_refused_in_every_mode_whatever_the_role_has_set(
             [binary, str(config)], stderr=subprocess.PIPE, **process.unprivileged()
         )
         try:
-            for _ in range(100):
-                with socket.socket() as s:
-                    if s.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.05)
+            wait_for_port(port)
             said = one_message(
                 run("audit", f"host=127.0.0.1 port={port} user=postgres dbname=postgres"),
                 3,

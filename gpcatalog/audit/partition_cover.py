@@ -13,10 +13,12 @@ from gpcatalog.model.bounds import (
     DAY,
     INFINITY,
     MINUS_INFINITY,
+    STRAY,
     Axis,
     Family,
     date_of_number,
     family,
+    shown_time,
 )
 from gpcatalog.model.names import qualified
 from gpcatalog.model.upkeep_runs import OVERDUE_DAYS, maintained, runs
@@ -28,7 +30,6 @@ TOP = 20  # tables listed
 # a table whose cover ended before counts as no longer written; older gaps are not reported
 RECENT = 35 * DAY
 LENGTHS = 2  # of its newest partition, and a day: after its end, the same holds
-STRAY = 12  # a last partition behind a gap of so many of its own lengths does not count
 LEAST_DAYS = 1.0  # of cover, where no policy says more: rows of tomorrow need a partition
 
 Stretch = tuple[int, int]
@@ -179,15 +180,6 @@ def _read(bounds: list[str], kind: Family) -> dict[str, Stretch | None]:
     return found
 
 
-def _shown(at: int) -> str:
-    """A moment for people; a date where it is midnight."""
-    try:
-        moment = datetime(1970, 1, 1) + timedelta(microseconds=at)
-    except OverflowError:
-        return "far past" if at < 0 else "far future"
-    return moment.isoformat(" ", "seconds").removesuffix(":00").removesuffix(" 00:00")
-
-
 class _Line(msgspec.Struct, frozen=True):
     """The partitions of one parent: where the cover ends, length of the newest, gaps."""
 
@@ -328,12 +320,12 @@ def _cover(
     return TableCover(
         schema=schema,
         name=name,
-        until=None if endless else _shown(least.end),
+        until=None if endless else shown_time(least.end),
         days=None if endless else round((least.end - now) / DAY, 2),
         partition_days=None if least.length >= INFINITY else round(least.length / DAY, 2),
         has_default=default,
         wanted_days=wanted,
         gaps=len(gaps),
-        first_gap=f"{_shown(gaps[0][0])} to {_shown(gaps[0][1])}" if gaps else "",
+        first_gap=f"{shown_time(gaps[0][0])} to {shown_time(gaps[0][1])}" if gaps else "",
         gap_ahead=any(high > now for _, high in gaps),
     )

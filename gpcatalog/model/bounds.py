@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
@@ -17,6 +17,8 @@ OPEN_LOW = -(2**63)
 OPEN_HIGH = 2**63 - 1
 MINUS_INFINITY = OPEN_LOW + 1
 INFINITY = OPEN_HIGH - 1
+
+STRAY = 12  # a partition behind a gap of so many of its own lengths is none of the usual ones
 
 SECOND = 1_000_000  # the time axis counts microseconds since 1970-01-01 00:00 UTC
 HOUR = 3600 * SECOND
@@ -395,6 +397,20 @@ def timestamp_axis(text: str) -> int:
         offset = int(digits[:2]) * HOUR + int(digits[2:4]) * 60 * SECOND + int(digits[4:6]) * SECOND
         at -= offset if zone[0] == "+" else -offset
     return at
+
+
+def shown_time(at: int) -> str:
+    """A point of the time axis for people: a date where it is midnight.
+
+    >>> shown_time(0), shown_time(HOUR), shown_time(-(2**62))
+    ('1970-01-01', '1970-01-01 01:00', 'far past')
+    """
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(at))
+    except OverflowError:
+        return "far past" if at < 0 else "far future"
+    text = moment.strftime("%Y-%m-%d %H:%M:%S").removesuffix(":00").removesuffix(" 00:00")
+    return text if moment.year >= 1000 else text.zfill(10)
 
 
 def axis(term: Term, kind: Family) -> int:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpcatalog.model.bounds import DAY, INFINITY, MINUS_INFINITY
+from gpcatalog.model.bounds import DAY, INFINITY, MINUS_INFINITY, shown_time
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, size
 from gpcatalog.model.storage import Storage
@@ -82,7 +82,7 @@ def _where(root: Root, problem: Problem, reader_texts: list[str], start: int, en
     def one(at: int, open_word: str) -> str:
         if at <= MINUS_INFINITY or at >= INFINITY:
             return open_word
-        return grid.shown(at) if root.calendar else root.family.number(at)
+        return shown_time(at) if root.calendar else root.family.number(at)
 
     return f"{one(low, 'start')} … {one(high, 'end')}"
 

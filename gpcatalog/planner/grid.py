@@ -164,20 +164,6 @@ def number_from_date(at: int, digits: int) -> int:
     )
 
 
-def shown(at: int) -> str:
-    """A point of the time axis for people: a date where it is midnight.
-
-    >>> shown(0), shown(HOUR), shown(-(2**62))
-    ('1970-01-01', '1970-01-01 01:00', 'far past')
-    """
-    try:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(at))
-    except OverflowError:
-        return "far past" if at < 0 else "far future"
-    text = moment.strftime("%Y-%m-%d %H:%M:%S").removesuffix(":00").removesuffix(" 00:00")
-    return text if moment.year >= 1000 else text.zfill(10)
-
-
 def label(grain: Grain, start: int) -> str:
     """A short name of the cell that begins at `start`, fit for a partition name: letters, digits
     and underscores.

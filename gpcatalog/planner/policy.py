@@ -176,8 +176,8 @@ class Rule(
     retention:    what becomes of partitions that are older than `keep`: none, detach, drop, or
                   externalize (Greenplum: their rows go to files behind an external table)
     retention_schema: where detached partitions go (default: they stay in their schema)
-    external_location: of these files, such as gpfdist://etl1:8081/{schema}/{partition}_{day}.txt;
-                  several are separated by spaces
+    external_location: of these files, such as gpfdist://etl1:8081/{file}.txt; several are
+                  separated by spaces
     default_rows: "move" rows of the default partition into new ones, or "report" them
     time_zone:    in which keys of type timestamptz are cut (default: the one that fits); plans
                   use it, too
@@ -473,21 +473,19 @@ def _location(where: str, found: dict[str, object]) -> None:
         )
     if not wanted:
         return
-    hint = 'write it as "gpfdist://etl1:8081/{schema}/{partition}_{day}.txt"'
+    hint = 'write it as "gpfdist://etl1:8081/{file}.txt"'
     if not place.split() or not all(p.startswith(_PROTOCOLS) for p in place.split()):
         raise CatalogError(
             f"policy: {where}: external_location {place!r} is not a location that can be written"
             f" and read ({', '.join(_PROTOCOLS)})",
             hint=hint,
         )
-    for part in place.split():
-        for name in ("{schema}", "{partition}", "{day}"):
-            if name not in part:
-                raise CatalogError(
-                    f"policy: {where}: external_location has no {name}: two partitions, or a second"
-                    " attempt, would write the same file",
-                    hint=hint,
-                )
+    if not all("{file}" in part for part in place.split()):
+        raise CatalogError(
+            f"policy: {where}: external_location {place!r} has no {{file}}: several partitions, or a"
+            " second attempt, would write the same file",
+            hint=hint,
+        )
 
 
 def _consistent(where: str, found: dict[str, object]) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 
-from gpcatalog.model.bounds import DAY, HOUR, INFINITY, MINUS_INFINITY, Family
+from gpcatalog.model.bounds import DAY, HOUR, INFINITY, MINUS_INFINITY, Family, shown_time
 from gpcatalog.planner import grid
 from gpcatalog.planner.grid import Grain
 
@@ -181,7 +181,7 @@ class TimeKey:
         """A local time for people; plain numbers as they are."""
         if self.width:
             return str(self.axis(local))
-        return grid.shown(local) + (f" {self.zone}" if self.zone else "")
+        return shown_time(local) + (f" {self.zone}" if self.zone else "")
 
     def moment(self, local: int) -> datetime | int:
         """What names of partitions show: the date and time, or the number."""

@@ -30,14 +30,16 @@ def last_written(session: Session, sizes: Mapping[int, int | None]) -> dict[int,
             of |= {r["oid"]: r["leaf"] for r in session.rows("written_with", oids=listed)}
         for r in session.rows("written", oids=", ".join(map(str, of)), suffix="''"):
             _keep(found, of[r["oid"]], r["seconds"])
-    # a heap of more than a gigabyte has several files
+    large = [oid for oid in known if (sizes[oid] or 0) >= GIGABYTE]
     number = 1
-    while large := [oid for oid in known if (sizes[oid] or 0) >= number * GIGABYTE]:
+    while large:  # a heap of more than a gigabyte has several files
+        there = set()
         for start in range(0, len(large), BATCH):
             listed = ", ".join(map(str, large[start : start + BATCH]))
             for r in session.rows("written", oids=listed, suffix=f"'.{number}'"):
                 _keep(found, r["oid"], r["seconds"])
-        number += 1
+                there |= {r["oid"]} if r["seconds"] is not None else set()
+        large, number = sorted(there), number + 1
     return found
 
 

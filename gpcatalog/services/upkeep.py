@@ -130,7 +130,8 @@ def steps_of(prepared: Prepared, tonight: Night) -> Planned:
     from gpcatalog.model import generations
     from gpcatalog.upkeep import steps as up
 
-    classic = generations.is_classic(prepared.reader.snapshot.header["generation"])
+    header = prepared.reader.snapshot.header
+    database, classic = header["database"], generations.is_classic(header["generation"])
     by_oid = {t.state.oid: t for t in prepared.tables}
     sets = {(t.state.oid, s.parent): s for t in prepared.tables for s in t.state.sets}
     found = Planned()
@@ -141,7 +142,9 @@ def steps_of(prepared: Prepared, tonight: Night) -> Planned:
     for gone in tonight.retire:
         t = by_oid[gone.table].state
         s = sets[gone.table, gone.parent]
-        found.steps[t.oid] += [up.retire_step(t, s, [p], prepared.day) for p in gone.parts]
+        found.steps[t.oid] += [
+            up.retire_step(t, s, [p], database, prepared.day) for p in gone.parts
+        ]
     _add_merges(prepared, tonight, found)
     return found
 
@@ -323,7 +326,7 @@ def _leaves_below(prepared: Prepared, oids: list[int]) -> dict[int, dict[int, in
     found: dict[int, dict[int, int | None]] = defaultdict(dict)
     for row in prepared.reader.snapshot.rows(
         "WITH RECURSIVE part AS (SELECT oid AS top, oid, kind FROM relation WHERE oid IN (SELECT"
-        " unnest(?::UINTEGER[])) UNION ALL SELECT p.top, r.oid, r.kind FROM part p JOIN relation r"
+        " unnest(?::UINTEGER[])) UNION SELECT p.top, r.oid, r.kind FROM part p JOIN relation r"
         " ON r.parent = p.oid) SELECT p.top, p.oid, r.max_segment_bytes AS size FROM part p JOIN"
         " relation r ON r.oid = p.oid WHERE p.kind = 'leaf' ORDER BY 1, 2",
         [oids],

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpcatalog.model.bounds import DAY, INFINITY, MINUS_INFINITY, Family
+from gpcatalog.model.bounds import DAY, INFINITY, MINUS_INFINITY, STRAY, Family
 from gpcatalog.model.quantity import plural
 from gpcatalog.planner import grid, time_key
 from gpcatalog.planner.grid import Grain
@@ -23,7 +23,6 @@ from gpcatalog.upkeep.partitions import Partition, PartitionSet, RawPartition, R
 
 NEWEST = 12  # partitions whose grain and names are compared
 AGREE = 10 / 12  # share of them that must agree
-STRAY = 12  # a partition behind a gap of so many of its own lengths does not count
 ZONES_SHOWN = 4
 
 

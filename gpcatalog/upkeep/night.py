@@ -27,6 +27,7 @@ class TableState:
     """One table: its partitions and rules.
 
     left_alone: why its partitions are not merged, detached or dropped; empty where they may be
+    without_effect: sentences on keys of the policy that have no effect on this table
     """
 
     oid: int
@@ -37,6 +38,7 @@ class TableState:
     rules: TableRules
     sets: tuple[PartitionSet, ...]
     left_alone: str = ""
+    without_effect: tuple[str, ...] = ()
 
     @property
     def leaves(self) -> int:
@@ -184,6 +186,7 @@ def night(
     """
     found = Night()
     for t in tables:
+        found.notes += [Note(table=t.oid, what="policy", text=text) for text in t.without_effect]
         for s in t.sets:
             _create(t, s, t.key.now(now), found)
     left = _Left(leaves=limits.max_leaves, bytes=limits.max_rewrite)

@@ -104,6 +104,7 @@ def read_tables(
             template=known.template,
             rules=rules.rules_of(root.wishes, known, classic=classic),
             sets=tuple(sets),
+            without_effect=rules.without_effect(root.wishes, known),
             left_alone="" if known.key.listed and not root.blocked else root.reason,
         )
         leaf = max((r for r in relations if r.kind == "leaf"), key=lambda r: r.oid, default=None)

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from gpcatalog.capacity import durations
-from gpcatalog.model.bounds import DAY, INFINITY
+from gpcatalog.model.bounds import DAY, INFINITY, shown_time
 from gpcatalog.model.names import qualified
+from gpcatalog.model.quantity import plural
 from gpcatalog.model.upkeep_runs import OVERDUE_DAYS, Run
-from gpcatalog.planner import grid
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.upkeep.forecast import ForecastNight
 from gpcatalog.upkeep.night import Night, TableState, cover_end, night, uncovered
@@ -20,7 +20,7 @@ from gpcatalog.upkeep.rules import PREMAKE_DAYS, NightLimits
 
 
 def _day(at: int) -> str:
-    return grid.shown(at)[:10]
+    return shown_time(at)[:10]
 
 
 class LeftAlone(msgspec.Struct, frozen=True):
@@ -288,6 +288,10 @@ def calendar(
             for note in at.night.notes:
                 t = by_oid[note.table].state
                 notes[f"{qualified(t.schema, t.name)}: {note.text}"] = None
+    waits = sum(bool(t.state.rules.quiet) for t in tables)
+    if waits:
+        text = f"{plural(waits, 'table')} with quiet: the script of a night looks at the files, and"
+        notes[f"{text} may merge less than this forecast"] = None
     forecasts = []
     for read in tables:
         costs = _costs(reader, read)

@@ -119,6 +119,21 @@ def rules_of(wishes: ResolvedPolicy, habits: Habits, *, classic: bool) -> TableR
     )
 
 
+def without_effect(wishes: ResolvedPolicy, habits: Habits) -> tuple[str, ...]:
+    """Sentences on keys of the policy that have no effect on a table."""
+    key, found = habits.key, []
+    kind = "plain numbers" if key.width else "lists"
+    if (key.width or key.listed) and wishes.grains_named:
+        found.append(f"grains has no effect on {kind}: `gpcatalog plan` merges them")
+    if key.width and wishes.grain is not None:
+        found.append("grain has no effect on plain numbers: the width is that of the newest ones")
+    if wishes.retention != "none" and key.width and wishes.keep_partitions is None:
+        found.append("keep has no effect on plain numbers: set keep_partitions")
+    if wishes.retention != "none" and not key.width and wishes.keep is None:
+        found.append("keep_partitions has an effect on plain numbers only: set keep")
+    return tuple(found)
+
+
 def check(policy: Policy) -> None:
     """Raise CatalogError for names of time zones and templates of names that are wrong."""
     for where, rule in (

@@ -114,27 +114,29 @@ def _create(
     )
 
 
-def location_of(template: str, t: TableState, p: Partition, day: date) -> str:
-    """Where the rows of a partition are written: a template with names and date filled in.
+def location_of(template: str, t: TableState, p: Partition, database: str, day: date) -> str:
+    """Where the rows of a partition are written: {file} of a template is the names of database,
+    schema and partition, and the date, which no other partition has.
 
-    Names are encoded as in URLs.
+    Names are encoded as in URLs, points included.
+
+    >>> from types import SimpleNamespace as Some
+    >>> p = Some(schema="s.x", name="t_1_prt_1")
+    >>> location_of("gpfdist://h/{file}.txt", Some(schema="s"), p, "d", date(2026, 1, 31))
+    'gpfdist://h/d.s%2Ex.t_1_prt_1.2026-01-31.txt'
     """
-    values = {
-        "schema": t.schema,
-        "table": t.name,
-        "partition": p.name,
-        "day": day.isoformat(),
-    }
-    found = template
-    for name, value in values.items():
-        found = found.replace("{" + name + "}", urllib.parse.quote(value, safe=""))
-    return found
+    names = (database, p.schema or t.schema, p.name)
+    parts = [urllib.parse.quote(name, safe="").replace(".", "%2E") for name in names]
+    return template.replace("{file}", ".".join((*parts, day.isoformat())))
 
 
-def retire_step(t: TableState, s: PartitionSet, parts: Sequence[Partition], day: date) -> Retire:
+def retire_step(
+    t: TableState, s: PartitionSet, parts: Sequence[Partition], database: str, day: date
+) -> Retire:
     """The step that takes partitions past their retention out of the table.
 
-    day: of the night, UTC; partitions that are moved to files come one by one
+    database, day (of the night, UTC): for names of files; partitions that are moved to files come
+    one by one
     """
     shown = t.key.shown(parts[0].low), t.key.shown(parts[-1].high)
     how = t.rules.retention
@@ -148,6 +150,6 @@ def retire_step(t: TableState, s: PartitionSet, parts: Sequence[Partition], day:
         parent_name=s.parent_name,
         how=how,
         schema=t.rules.retention_schema,
-        location=location_of(t.rules.external_location, t, parts[0], day),
+        location=location_of(t.rules.external_location, t, parts[0], database, day),
         units=tuple(map(_unit, parts)),
     )

@@ -12,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -27,7 +26,7 @@ import pytest
 
 from gpcatalog.lab import process
 from gpcatalog.lab.postgres import PrivateServer, free_port
-from tests.conftest import let_in
+from tests.conftest import let_in, wait_for_port
 from tests.hostile import traps
 from tests.hostile.traps import CLEAN, OTHER, OWNER, STRANGER, Place, Record, Watch, asked, execute
 from tests.migration.made import EAGER, PSQL
@@ -1413,11 +1412,7 @@ def test_pooler(pg15_server: PrivateServer, pool: str, tmp_path: Path) -> None:
     )
     wrong = []
     try:
-        for _ in range(100):
-            with socket.socket() as s:
-                if s.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
+        wait_for_port(port)
         dsn = f"host=127.0.0.1 port={port} user=calm dbname=postgres"
         with psycopg.connect(dsn, autocommit=True) as conn:
             assert conn.execute("SHOW default_transaction_read_only").fetchone() == ("on",)

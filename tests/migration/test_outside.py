@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import fresh_database
+from tests.gpfdist import gpfdist
 from tests.migration import made, zoo
 
 COLD = made.EAGER.replace("0d", "4000d") + "externalise_after = 30\n"
@@ -120,9 +118,6 @@ def test_written_out_by_the_script(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """The script writes the files itself, through gpfdist, and reads them again."""
-    program = Path(f"/usr/local/greenplum-db-{fixture[2]}/bin/gpfdist")
-    if not program.exists():
-        pytest.skip(f"no gpfdist at {program}")
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_gpfdist")
     made.execute(
         dsn,
@@ -136,36 +131,22 @@ def test_written_out_by_the_script(
     files.run("0000_prepare.sql")
     name = files.forward()[0]
     text = (files.folder / name).read_text()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with tempfile.TemporaryDirectory() as place:
-        server = subprocess.Popen(
-            [program, "-d", place, "-p", str(port)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            for _ in range(50):
-                with socket.socket() as door:
-                    if door.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.1)
-            for n in range(2):
-                for what in ("read_from", "write_to"):
-                    asked = f"SET gpcatalog_journal.{what} = 'FILL IN'"
-                    text = text.replace(
-                        asked,
-                        f"SET gpcatalog_journal.{what} = 'gpfdist://127.0.0.1:{port}/{n}.txt'",
-                        1,
-                    )
-            files.run(name, text=text)
-            assert sorted(p.name for p in Path(place).iterdir()) == ["0.txt", "1.txt"]
-            assert made.rows_of(dsn, "t") == rows
-            files.run(f"rollback/{name}")
-            assert made.rows_of(dsn, "t") == rows
-        finally:
-            server.kill()
-            server.wait()
+    with (
+        tempfile.TemporaryDirectory() as place,
+        gpfdist(fixture, place) as port,
+    ):
+        for n in range(2):
+            for what in ("read_from", "write_to"):
+                asked = f"SET gpcatalog_journal.{what} = 'FILL IN'"
+                text = text.replace(
+                    asked,
+                    f"SET gpcatalog_journal.{what} = 'gpfdist://127.0.0.1:{port}/{n}.txt'",
+                    1,
+                )
+        files.run(name, text=text)
+        assert sorted(p.name for p in Path(place).iterdir()) == ["0.txt", "1.txt"]
+        assert made.rows_of(dsn, "t") == rows
+        files.run(f"rollback/{name}")
+        assert made.rows_of(dsn, "t") == rows
     assert made.rows_of(dsn, "t") == rows
     files.run("cleanup.sql")

@@ -6,11 +6,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gpcatalog.errors import CatalogError
-from gpcatalog.model.bounds import DAY, HOUR, Family, parse
-from gpcatalog.planner import policy, time_key
+from gpcatalog.model.bounds import DAY, HOUR, Family, date_of_number, parse
+from gpcatalog.planner import grid, policy, time_key
 from gpcatalog.planner.grid import Grain
 from gpcatalog.planner.relations import Relation
 from gpcatalog.planner.sets.roots import Key, Root
@@ -203,6 +204,18 @@ def numbers(spans: list[tuple[int, int]], filled: list[bool | None] | None = Non
         only.parts = [replace(p, filled=f) for p, f in zip(only.parts, filled, strict=True)]
     found, _ = habits.habits(one, [only], wishes, NOW, classic=False)
     return found
+
+
+def test_numbers_as_dates_are_read_alike() -> None:
+    """The reader of one number agrees with that of the planner's arrays."""
+    for digits, values in ((8, [*range(20231220, 20240310), 18991231, 29991231, 30000101, 0, -1]), (6, [*range(202300, 202420), 189912, 299912, 300001, 0])):  # fmt: skip
+        at, good = grid.dates_from_numbers(np.array(values, dtype=np.int64), digits)
+        for value, place, fits in zip(values, at.tolist(), good.tolist(), strict=True):
+            if fits:
+                assert date_of_number(value, digits) == place
+            else:
+                with pytest.raises(ValueError, match="is not a date"):
+                    date_of_number(value, digits)
 
 
 def test_plain_numbers() -> None:
@@ -483,10 +496,6 @@ def test_local_time_and_back() -> None:
 
 
 def test_cells_agree_with_the_planner() -> None:
-    import numpy as np
-
-    from gpcatalog.planner import grid
-
     at = np.array([n * 37 * HOUR for n in range(-5000, 20000, 7)], dtype=np.int64)
     for grain in Grain:
         assert grid.cells(grain, at).tolist() == [time_key.cell_of(grain, a) for a in at.tolist()]

@@ -41,18 +41,18 @@ def bounds(dsn: str, table: str) -> list[str]:
     ]
 
 
-def ids(dsn: str, name: str, partitions: int) -> None:
+def ids(dsn: str, name: str, partitions: int, kind: str = "bigint") -> None:
     """A table of so many partitions of 1000 numbers."""
     if server_of(dsn).startswith("gp"):
         made.execute(
             dsn,
-            f"CREATE TABLE {name} (id bigint NOT NULL, v int){AO} DISTRIBUTED BY (id) PARTITION BY RANGE (id)"
+            f"CREATE TABLE {name} (id {kind} NOT NULL, v int){AO} DISTRIBUTED BY (id) PARTITION BY RANGE (id)"
             f" ({', '.join(f'PARTITION p{n * 1000} START ({n * 1000}) END ({(n + 1) * 1000}){AO}' for n in range(partitions))})",
         )
         return
     made.execute(
         dsn,
-        f"CREATE TABLE {name} (id bigint NOT NULL, v int) PARTITION BY RANGE (id)",
+        f"CREATE TABLE {name} (id {kind} NOT NULL, v int) PARTITION BY RANGE (id)",
         *(
             f"CREATE TABLE {name}_p{n * 1000} PARTITION OF {name} FOR VALUES FROM ({n * 1000}) TO ({(n + 1) * 1000})"
             for n in range(partitions)
@@ -68,11 +68,12 @@ def run(dsn: str, rules: str = RULES, *, allow_drop: bool = False) -> str:
     return text
 
 
+@pytest.mark.parametrize("kind", ["bigint", "numeric"])
 @pytest.mark.parametrize("fixture", SERVERS)
-def test_numbers(fixture: str, request: pytest.FixtureRequest) -> None:
+def test_numbers(fixture: str, kind: str, request: pytest.FixtureRequest) -> None:
     """As many partitions as asked for lie after the newest one with rows."""
     dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_numbers")
-    ids(dsn, "t", 10)
+    ids(dsn, "t", 10, kind)
     made.execute(dsn, "INSERT INTO t SELECT n, 1 FROM generate_series(0, 6500) n")
     assert len(bounds(dsn, "t")) == 10
     run(dsn)

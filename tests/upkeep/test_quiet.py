@@ -97,3 +97,27 @@ def test_a_role_that_cannot_see_files(pg_dsn: str, tmp_path: Path) -> None:
 def test_tables_that_are_gone_have_no_time(pg_dsn: str) -> None:
     with connect(pg_dsn) as session:
         assert last_written(session, {4_000_000_000: 1, 1259: None}) == {}
+
+
+@pytest.mark.parametrize("fixture", SERVERS)
+def test_files_of_large_heaps(fixture: str, request: pytest.FixtureRequest) -> None:
+    """The second and third gigabyte of a heap are files of their own, which may be the only new ones."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_large")
+    made.execute(dsn, "CREATE TABLE t (v int)", "INSERT INTO t VALUES (1)")
+    age_files(dsn, 10)
+    [(oid,)] = made.asked(dsn, "SELECT 't'::regclass::oid::int8")
+    with connect(dsn) as session:
+        for size in (1, 5 << 30):  # the second gigabyte is not there
+            assert last_written(session, {oid: size})[oid] > 9 * 86400
+    if server_of(dsn).startswith("gp"):
+        return
+    place = "current_setting('data_directory') || '/' || pg_relation_filepath('t')"
+    [(path,)] = made.asked(dsn, f"SELECT {place}")
+    second = Path(f"{path}.1")
+    second.touch()
+    try:
+        with connect(dsn) as session:
+            assert last_written(session, {oid: 1})[oid] > 9 * 86400
+            assert last_written(session, {oid: 1 << 30})[oid] < 86400
+    finally:
+        second.unlink()

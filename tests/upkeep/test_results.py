@@ -119,12 +119,23 @@ retention = "drop"
 [[table]]
 match = "synthetic.numbers"
 premake = 5
+grain = "day"
+grains = { month = "9d" }
 keep_partitions = 6
 retention = "detach"
 
 [[table]]
 match = "synthetic.ended"
 keep = "30d"
+
+[[table]]
+match = "synthetic.hours"
+keep_partitions = 9
+retention = "detach"
+
+[[table]]
+match = "synthetic.gaps"
+quiet = "1d"
 """.replace("d%s", "d{%Y%m%d}")
 
 
