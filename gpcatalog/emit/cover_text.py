@@ -33,9 +33,9 @@ def cover_line(cover: PartitionCover) -> str:
         else ""
     )
     return (
-        f"{plural(cover.tables, 'table')} cut by time {'is' if cover.tables == 1 else 'are'}"
-        f" written or maintained.{unknown} asked: by the policy of upkeep; rows beyond: inserting them"
-        " fails, or they go to the default partition."
+        f"{plural(cover.tables, 'table')} partitioned by time"
+        f" {'is' if cover.tables == 1 else 'are'} in use or maintained by upkeep.{unknown} asked: days"
+        " in the policy of upkeep; rows beyond: inserting them fails or uses the default partition."
     )
 
 
@@ -43,9 +43,7 @@ def upkeep_line(state: UpkeepState) -> str:
     """The last run of upkeep in one sentence."""
     ended = f"{state.ended:%Y-%m-%d %H:%M} UTC" if state.ended else "none in the last 40 days"
     failed = f"; {plural(len(state.failures), 'failed step')} in the last run"
-    waiting = (
-        f"; {plural(state.waiting, 'partition')} due beyond its limits" if state.waiting else ""
-    )
+    waiting = f"; {plural(state.waiting, 'partition')} exceeded its limits" if state.waiting else ""
     return (
         f"Upkeep maintains {plural(state.tables, 'table')}; last run that ended: {ended}"
         f"{waiting}{failed if state.failures else ''}."
