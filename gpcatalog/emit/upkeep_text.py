@@ -94,7 +94,7 @@ def policy_text(found: Adoption) -> str:
 
 
 def _work(n: NightLine) -> list[str]:
-    merged = f"{count(n.merged)} → {count(n.into)}" if n.into else ("part" if n.bytes else "")
+    merged = f"{count(n.merged)} → {count(n.into)}" if n.into else "part" if n.unfinished else ""
     gone = f"{count(n.dropped)} dropped" if n.dropped else ""
     gone = gone or (f"{count(n.detached)} detached" if n.detached else "")
     gone = gone or (f"{count(n.externalized)} to files" if n.externalized else "")
@@ -104,7 +104,7 @@ def _work(n: NightLine) -> list[str]:
         count(n.created) if n.created else "",
         merged,
         gone,
-        size(n.bytes) if n.bytes else "",
+        "?" if n.bytes is None else size(n.bytes) if n.bytes else "",
         duration(n.lock_seconds) if n.lock_seconds else "",
     ]
 
@@ -115,7 +115,7 @@ def _nights(found: Calendar, out: Console) -> None:
     lines = [
         n
         for n in found.nights
-        if n.day in week or n.bytes or n.into or n.consent or n.detached or n.externalized
+        if n.day in week or n.unfinished or n.into or n.consent or n.detached or n.externalized
     ]
     rows = [_work(n) for n in lines[:NIGHTS_SHOWN]]
     heads = ["table", "night", "new", "merged", "removed", "copied", "lock"]

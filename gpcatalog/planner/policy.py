@@ -7,6 +7,7 @@ from __future__ import annotations
 import fnmatch
 import re
 import tomllib
+import typing
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -575,6 +576,16 @@ def read(path: Path) -> Policy:
     return loads(text, str(path))
 
 
+def _words_of(key: str) -> list[str]:
+    """The words that a key of a rule may have.
+
+    >>> _words_of("retention")
+    ['none', 'detach', 'drop', 'externalize']
+    """
+    kinds = typing.get_args(typing.get_type_hints(Rule)[key])
+    return [word for kind in kinds for word in typing.get_args(kind)]
+
+
 def loads(text: str, origin: str = "policy") -> Policy:
     """The policy in a toml text; see `read`."""
     try:
@@ -587,6 +598,13 @@ def loads(text: str, origin: str = "policy") -> Policy:
         found = msgspec.convert(raw, Policy)
     except msgspec.ValidationError as e:
         said = str(e)
+        word = re.search(r"Invalid enum value '(.*)' - at `\$\.(.*)\.(\w+)`", said)
+        if word:
+            allowed = ", ".join(f'"{w}"' for w in _words_of(word[3]))
+            raise CatalogError(
+                f"{origin}: {word[2]}.{word[3]}: {word[1]!r} is not a valid value",
+                hint=f"use one of {allowed}",
+            ) from None
         unknown = re.search(r"unknown field `([^`]*)`(?: - at `\$\.?([^`]*)`)?", said)
         if unknown:
             where = (unknown[2] or "").split("[")[0].split(".")[0]

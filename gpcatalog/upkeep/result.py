@@ -125,9 +125,10 @@ def adoption(
 class NightLine(msgspec.Struct, frozen=True, kw_only=True):
     """What one night does to one table.
 
-    created, merged, detached, externalized, dropped: partitions; into: those that come of merges
-    bytes: copied by merges and to files (estimate); lock_seconds: longest time that readers wait (estimate),
-    null where unknown; consent: what a person must have agreed to
+    created, merged, detached, externalized, dropped: partitions; into: those that come of merges;
+    unfinished: merges that continue on another night
+    bytes: copied by merges and to files (estimate); lock_seconds: longest time that readers wait
+    (estimate); both null where unknown; consent: what a person must have agreed to
     """
 
     day: str
@@ -135,10 +136,11 @@ class NightLine(msgspec.Struct, frozen=True, kw_only=True):
     created: int = 0
     merged: int = 0
     into: int = 0
+    unfinished: int = 0
     detached: int = 0
     externalized: int = 0
     dropped: int = 0
-    bytes: int = 0
+    bytes: int | None = 0
     lock_seconds: float | None = None
     consent: str = ""
 
@@ -232,6 +234,7 @@ class _Locks:
 
 def _lines(by_oid: dict[int, ReadTable], at: ForecastNight, locks: _Locks) -> Iterable[NightLine]:
     counts: dict[int, dict[str, int]] = {}
+    unknown: set[int] = set()
 
     def add(oid: int, what: str, number: int) -> None:
         line = counts.setdefault(oid, {})
@@ -244,17 +247,22 @@ def _lines(by_oid: dict[int, ReadTable], at: ForecastNight, locks: _Locks) -> It
         add(r.table, _GONE[r.how], len(r.parts))
         if r.how == "externalize":
             add(r.table, "bytes", sum(p.bytes or 0 for p in r.parts))
+            unknown |= {r.table for p in r.parts if p.bytes is None}
     for m in at.night.rollups:
         add(m.table, "merged", len(m.parts) if m.whole else 0)
         add(m.table, "into", int(m.whole))
+        add(m.table, "unfinished", int(not m.whole))
         add(m.table, "bytes", m.bytes)
     for oid, line in counts.items():
         t = by_oid[oid].state
+        seconds = round(locks.seconds(by_oid[oid], at.leaves[oid], line), 3)
+        copied = line.pop("bytes", 0)
         yield NightLine(
             day=_day(at.now),
             table=qualified(t.schema, t.name),
             **line,
-            lock_seconds=round(locks.seconds(by_oid[oid], at.leaves[oid], line), 3),
+            bytes=None if oid in unknown else copied,
+            lock_seconds=seconds,
             consent="--allow-drop" if line.get("dropped") else "",
         )
 

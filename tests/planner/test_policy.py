@@ -7,6 +7,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
+from gpcatalog.errors import CatalogError
 from gpcatalog.planner import policy
 from gpcatalog.planner.plan import TablePlan, changed
 from tests.planner.test_plan import make, zoo
@@ -112,3 +113,21 @@ def test_the_table_that_saves_most_is_first() -> None:
         made("c", 5, 3),
     ]
     assert changed(reversed(order)) == order
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "hint"),
+    [
+        (
+            '[default]\nretention = "externalise"',
+            "default.retention: 'externalise'",
+            '"externalize"',
+        ),
+        ('[[table]]\n[[table]]\nstorage = "aoco"', "table[1].storage: 'aoco'", '"ao_column"'),
+    ],
+)
+def test_a_wrong_word_names_those_that_are_right(text: str, said: str, hint: str) -> None:
+    with pytest.raises(CatalogError) as e:
+        policy.loads(text)
+    assert f"{said} is not a valid value" in e.value.message
+    assert hint in e.value.hint

@@ -46,6 +46,7 @@ SPECS = [
     daily("gaps", 90, 2, storage="ao_row", indexes=1),
     daily("ended", 60, -20),
     daily("garbled", 40, 5),
+    daily("files", 70, 10, columns=2, bytes=1 << 20),
     daily("sizeless", 80, 5, bytes=None),
     daily("alone", 1, 1),
     Spec(
@@ -127,6 +128,12 @@ retention = "detach"
 [[table]]
 match = "synthetic.ended"
 keep = "30d"
+
+[[table]]
+match = "synthetic.files"
+keep = "50d"
+retention = "externalize"
+external_location = "s3://cold/{file}"
 
 [[table]]
 match = "synthetic.hours"
@@ -301,3 +308,27 @@ def test_the_curve_of_a_long_calendar_ends_on_its_last_night(tmp_path: Path) -> 
     assert [day for day, _ in found.curve[:2]] == ["2026-07-01", "2026-07-03"]
     assert [day for day, _ in found.curve[-2:]] == ["2026-11-06", "2026-11-07"]
     assert found.curve[-1][1] == found.tables[0].leaves_after
+
+
+@pytest.mark.parametrize("size", [None, 1 << 20])
+def test_bytes_that_go_to_files(size: int | None, tmp_path: Path) -> None:
+    """Partitions of unknown size go one a night, and the bytes of that night are unknown, not 0."""
+    file = tmp_path / "one.gpcatalog"
+    write(file, [daily("files", 60, 10, bytes=size)], generation="gp7")
+    rules = policy.loads(
+        "[default]\nautomatic_maintenance = true\nhot_days = 5\nkeep = '40d'\n"
+        "retention = 'externalize'\nexternal_location = 'gpfdist://h/{file}'\n"
+    )
+    with Snapshot(file) as snapshot:
+        prepared = upkeep.prepare(snapshot, rules, None)
+        coming = upkeep.nights(prepared, 3)
+        found = calendar(
+            prepared.reader, prepared.tables, prepared.unplanned, coming, 3, prepared.now
+        )
+    first = found.nights[0]
+    assert first.externalized == (1 if size is None else 10)
+    assert (first.bytes is None) == (size is None)
+    shown = rendered(lambda out: upkeep_text.show_calendar(found, out))
+    assert ("?" in shown) == (size is None)
+    assert "to files" in shown
+    assert "part" not in shown.split("Leaf partitions")[0].replace("partition", "")
