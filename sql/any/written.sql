@@ -1,4 +1,4 @@
--- Seconds since a file of each of these relations ({oids}) was modified. {suffix}: '' for its first gigabyte, '.1' for the next, …
+-- Seconds since a file of each of these relations ({oids}) was modified. {suffix}: '' for its first gigabyte, '.1' for the next and so on.
 -- needs: superuser, or EXECUTE on pg_stat_file(text, boolean)
 -- locks: AccessShareLock on pg_class; opens no table
 -- cost: one stat per given relation

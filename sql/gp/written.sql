@@ -1,5 +1,5 @@
 -- Seconds since a file of each of these relations ({oids}) was modified, on every segment. {suffix}: '' for its first gigabyte,
--- '.1' for the next, …
+-- '.1' for the next and so on.
 -- needs: superuser, or EXECUTE on pg_stat_file(text, boolean); on Greenplum 6 superuser
 -- locks: AccessShareLock on pg_class; opens no table
 -- cost: one stat per given relation, on every segment

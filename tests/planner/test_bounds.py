@@ -250,7 +250,7 @@ def test_names_fit(parent: str, partition: str, classic: bool) -> None:
         ("[default]\nhot_days = []", "Expected `float | str | null`, got `array`"),
         ('[default]\nkeep = "10d"', "keep (10 days) is less than hot_days (31 days)"),
         ('[default]\nexternalise_after = "1d"', "externalise_after (1 days) is less than hot_days"),
-        ('[default]\nstorage = "parquet"', "Invalid enum value 'parquet'"),
+        ('[default]\nstorage = "parquet"', "'parquet' is not a valid value"),
         ("[weights]\nrow = -1", "Expected `float` >= 0"),
         ("a =", "is not valid TOML"),
     ],

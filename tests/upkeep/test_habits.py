@@ -475,7 +475,7 @@ def test_wrong_policies(text: str, said: str) -> None:
         ('keep = "5d"\nretention = "drop"', "keep (5 days) is less than hot_days (31 days)"),
         ('retention = "drop"', "retention is 'drop', but keep is not set"),
         ('keep = "5yy"\nretention = "drop"', "'5yy' is not a period"),
-        ('retention = "delete"\nkeep = "5y"', "Invalid enum value 'delete'"),
+        ('retention = "delete"\nkeep = "5y"', "'delete' is not a valid value"),
         ('keep = "5y"\nretention_schema = "a"', "retention_schema is for retention"),
         ('premake = "3d"\npremake_batch = "4d"', "premake_batch (4 days) is more than premake"),
     ],
