@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import fnmatch
 import re
-import tomllib
-import typing
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from gpcatalog.capacity import limits
 from gpcatalog.errors import CatalogError
+from gpcatalog.model import toml_settings
 from gpcatalog.planner import time_key
 from gpcatalog.planner.grid import GRAINS, Grain
 
@@ -567,63 +566,13 @@ def read(path: Path) -> Policy:
     Raises CatalogError (usage) naming the key that is unknown, has the wrong type or contradicts
     another.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise CatalogError(
-            f"cannot read the policy {path}: {getattr(e, 'strerror', None) or 'not UTF-8 text'}"
-        ) from None
-    return loads(text, str(path))
-
-
-def _words_of(key: str) -> list[str]:
-    """The words that a key of a rule may have.
-
-    >>> _words_of("retention")
-    ['none', 'detach', 'drop', 'externalize']
-    """
-    kinds = typing.get_args(typing.get_type_hints(Rule)[key])
-    return [word for kind in kinds for word in typing.get_args(kind)]
+    return loads(toml_settings.read_text(path, "policy"), str(path))
 
 
 def loads(text: str, origin: str = "policy") -> Policy:
     """The policy in a toml text; see `read`."""
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as e:
-        raise CatalogError(
-            f"{origin} is not valid TOML: {e}", hint="strings need quotes, tables square brackets"
-        ) from None
-    try:
-        found = msgspec.convert(raw, Policy)
-    except msgspec.ValidationError as e:
-        said = str(e)
-        word = re.search(r"Invalid enum value '(.*)' - at `\$\.(.*)\.(\w+)`", said)
-        if word:
-            allowed = ", ".join(f'"{w}"' for w in _words_of(word[3]))
-            raise CatalogError(
-                f"{origin}: {word[2]}.{word[3]}: {word[1]!r} is not a valid value",
-                hint=f"use one of {allowed}",
-            ) from None
-        unknown = re.search(r"unknown field `([^`]*)`(?: - at `\$\.?([^`]*)`)?", said)
-        if unknown:
-            where = (unknown[2] or "").split("[")[0].split(".")[0]
-            kinds: dict[str, Any] = {
-                "": Policy,
-                "limits": Limits,
-                "upkeep": Upkeep,
-                "weights": Weights,
-                "workload": Workload,
-                "default": Rule,
-                "table": Rule,
-            }
-            keys = ", ".join(f.name for f in msgspec.structs.fields(kinds.get(where, Policy)))
-            place = f"[{unknown[2]}]" if unknown[2] else "the top level"
-            raise CatalogError(
-                f"{origin}: unknown key {unknown[1]!r} in {place}", hint=f"known keys: {keys}"
-            ) from None
-        place = said.replace(" - at `$.", " in `").replace(" - at `$", " in `")
-        raise CatalogError(f"{origin}: {place}", hint=_FORMS) from None
+    raw = toml_settings.parse(text, origin)
+    found = toml_settings.as_settings(raw, Policy, origin, hint=_FORMS)
     _wishes([("default", found.default)])
     for n, rule in enumerate(found.table):
         _wishes([("default", found.default), (f"table[{n}]", rule)])
