@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from gpcatalog import __version__
-from gpcatalog.commands import introspection, snapshot, upkeep
+from gpcatalog.commands import fleet, introspection, snapshot, upkeep
 from gpcatalog.commands.audit import audit
 from gpcatalog.commands.check import check
 from gpcatalog.commands.common import complete
@@ -30,6 +30,7 @@ from gpcatalog.commands.report import metrics, report
 from gpcatalog.commands.streams import advice, kept, out, progress_done, say
 from gpcatalog.commands.usage_errors import in_own_words, is_usage_error
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.fleet.run import WORKER
 from gpcatalog.model.names import printable
 from gpcatalog.model.plain_text import spelled_out
 from gpcatalog.model.secrets import MaskedSecret
@@ -65,6 +66,7 @@ for command in (
     lab,
 ):
     app.command(command.__name__)(complete(command))
+app.command(WORKER, hidden=True)(fleet.worker)
 
 
 _received: list[

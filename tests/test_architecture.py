@@ -62,7 +62,9 @@ ALLOWED: dict[str, set[str]] = {
         "capacity",
         "doctor",
     },
+    "fleet": {"services", "probes", "store", "planner"},
     "commands": {
+        "fleet",
         "services",
         "doctor",
         "probes",
@@ -80,7 +82,7 @@ ALLOWED: dict[str, set[str]] = {
         "emit",
         "capacity",
     },
-    "cli": {"commands"},
+    "cli": {"commands", "fleet"},
     "bootstrap": {"cli"},
     "__main__": {"bootstrap"},
 }

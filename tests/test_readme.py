@@ -73,7 +73,7 @@ def _commands() -> list[tuple[str, str]]:
         for name, command in group.commands.items():
             if hasattr(command, "commands"):
                 yield from walk(command, f"{before}{name} ")
-            else:
+            elif not command.hidden:
                 yield (
                     f"{before}{name}",
                     " ".join((command.help or "").strip().split("\n\n")[0].split()),
@@ -269,6 +269,18 @@ def test_every_setting_of_the_check_is_documented() -> None:
     assert keys_of_table(ROOT / "docs/check.md", "## Settings") == fields
 
 
+def test_every_key_of_a_fleet_is_documented() -> None:
+    from gpcatalog.fleet import settings
+
+    text = (ROOT / "docs/fleet.md").read_text()
+    top, cluster = (
+        set(re.findall(r"^\| `(\w+)` \|", part, re.M))
+        for part in text.split("## A run")[0].split("| key of a cluster |")
+    )
+    assert top == {f.name for f in msgspec.structs.fields(settings.FleetFile)}
+    assert cluster == {f.name for f in msgspec.structs.fields(settings.ClusterSettings)}
+
+
 def test_settings_and_policies_shown_are_valid() -> None:
     from gpcatalog.check import settings
     from gpcatalog.planner import policy
@@ -277,6 +289,12 @@ def test_settings_and_policies_shown_are_valid() -> None:
         m[2] for m in FENCE.finditer((ROOT / "docs/check.md").read_text()) if m[1] == "toml"
     ]
     assert settings.loads(shown, Path("gpcatalog.toml")) is not None
+    from gpcatalog.fleet import settings as fleet
+
+    (shown,) = [
+        m[2] for m in FENCE.finditer((ROOT / "docs/fleet.md").read_text()) if m[1] == "toml"
+    ]
+    assert fleet.loads(shown, Path("gpcatalog.toml")).clusters
     (shown,) = [m[2] for m in FENCE.finditer((ROOT / "docs/plan.md").read_text()) if m[1] == "toml"]
     assert policy.loads(shown).table
 

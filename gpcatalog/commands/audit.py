@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpcatalog.commands import options, snapshot_source, streams
+from gpcatalog.commands.fleet import FleetChoice, reading
 from gpcatalog.commands.options import (
     AuditFormat,
     ColorChoice,
@@ -79,19 +80,33 @@ def audit(
     color: Colour = ColorChoice.AUTO,
     statement_timeout: StatementTimeout = 120.0,
     lock_timeout: LockTimeout = 1.0,
+    *,
+    fleet: FleetChoice,
 ) -> None:
     """Report the state of the catalog, its problems and what to do.
 
     Reads the system catalogs of one database on the coordinator and all segments, stores a snapshot
     and reports. It never writes to the server, takes AccessShareLock only and does not wait for
-    locked tables.
+    locked tables. With --all, it audits the clusters of the fleet file.
 
     Example: gpcatalog audit "host=mdw dbname=sales"
     """
     with _as_plugin() if format is AuditFormat.NAGIOS else contextlib.nullcontext():
         level = options.detail(verbose=verbose, quiet=quiet)
-        _check(only or [], format, fail_on, plain=not (verbose or quiet), every=all_databases)
+        every = all_databases or fleet.given
+        _check(only or [], format, fail_on, plain=not (verbose or quiet), every=every)
         limits = options.timeouts(statement_timeout, lock_timeout)
+        if fleet.given:
+            fleet.refuse(
+                conninfo=conninfo,
+                snapshot=snapshot,
+                demo=demo,
+                all_databases=all_databases,
+                save=save,
+                maintenance=maintenance,
+            )
+            _audit_fleet(fleet, only or [], store, limits, format, color, fail_on)
+            return
         if all_databases:
             if snapshot or demo or save or maintenance:
                 raise CatalogError(
@@ -121,14 +136,14 @@ def _check(
 ) -> None:
     """Raise CatalogError for a call that contradicts itself, before any work.
 
-    plain: neither --verbose nor --quiet; every: --all-databases
+    plain: neither --verbose nor --quiet; every: --all-databases or --all
     """
     from gpcatalog.audit import rules
 
     if not plain and (every or format is not AuditFormat.TEXT):
         raise CatalogError(
             "--verbose and --quiet are for the text of one database; they cannot be combined with"
-            " --all-databases or --format json or nagios"
+            " --all, --all-databases or --format json or nagios"
         )
     if format is AuditFormat.NAGIOS and fail_on is not FailOn.NEVER:
         raise CatalogError(
@@ -222,3 +237,47 @@ def _audit_all(
         cluster_text.show(cluster, streams.console(color))
     if fail_on.reached(cluster.findings):
         raise typer.Exit(Exit.FINDINGS)
+
+
+def _audit_fleet(
+    fleet: FleetChoice,
+    only: list[str],
+    store: bool,
+    timeouts: Timeouts,
+    format: AuditFormat,
+    color: ColorChoice,
+    fail_on: FailOn,
+) -> None:
+    """Audit the clusters of the fleet file and print one report."""
+    from gpcatalog.audit.cluster import Unread, combine
+    from gpcatalog.audit.fleet import FleetCluster, combine_clusters
+
+    with reading(fleet, "audit", store=store, timeouts=timeouts) as read:
+        reports = read.over(lambda cluster, database, path: judged(path, only, notify=streams.say))
+    members = []
+    for run in read.runs:
+        found = list(reports[run.name].values())
+        unread = list(run.unread.items())
+        members.append(
+            FleetCluster(
+                name=run.name,
+                labels=read.clusters[run.name].labels,
+                cluster=combine(found, unread) if found else None,
+                unread=tuple(Unread(name, reason) for name, reason in unread),
+                error=run.error,
+                seconds=round(run.seconds, 3),
+                oldest=min((r.taken.taken_at for r in found), default=None),
+            )
+        )
+    whole = combine_clusters(members)
+    if format is AuditFormat.JSON:
+        streams.as_json(whole)
+    elif format is AuditFormat.NAGIOS:
+        from gpcatalog.emit import nagios
+
+        _print_state(nagios.of_fleet(whole))
+    else:
+        from gpcatalog.emit import fleet_text
+
+        fleet_text.show(whole, streams.console(color))
+    read.end(findings=fail_on.reached(whole.findings))

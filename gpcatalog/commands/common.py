@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from gpcatalog.commands import streams
+from gpcatalog.commands.fleet import DEFAULTS, OPTIONS, FleetChoice
 from gpcatalog.errors import CatalogError
 
 Command = Callable[..., None]
@@ -91,11 +92,13 @@ def complete(command: Command) -> Command:
     """The command with the shared options that it lacks.
 
     A command with a parameter `conninfo` gets --host, --port, --username and --dbname, a command
-    without a parameter `output` gets --output.
+    with a parameter `fleet` the options of a fleet, a command without a parameter `output` gets
+    --output.
     """
     signature = inspect.signature(command, eval_str=True)
     parameters = dict(signature.parameters)
     connects = "conninfo" in parameters
+    fleets = parameters.pop("fleet", None) is not None
     writes = not {"output", "html", "to"} & set(parameters)
 
     @functools.wraps(command)
@@ -103,13 +106,19 @@ def complete(command: Command) -> Command:
         if connects:
             given = {name: values.pop(name) for name in _CONNECTION}
             values["conninfo"] = merged(values["conninfo"], **given)
+        if fleets:
+            values["fleet"] = FleetChoice(**{name: values.pop(name) for name in OPTIONS})
         with _output_to(values.pop("output") if writes else ""):
             command(**values)
 
     added = (_CONNECTION if connects else {}) | ({"output": _OUTPUT} if writes else {})
+    added |= OPTIONS if fleets else {}
     for name, annotation in added.items():
         parameters[name] = inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default="", annotation=annotation
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=DEFAULTS.get(name, ""),
+            annotation=annotation,
         )
     ordered = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters.values()]
     run.__signature__ = signature.replace(parameters=ordered)  # type: ignore[attr-defined]

@@ -106,7 +106,7 @@ def schema(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="audit|cluster|doctor|estimate|growth|latency|plan",
+            metavar="audit|cluster|doctor|estimate|fleet|growth|latency|plan",
             help=("Output whose JSON Schema is printed."),
         ),
     ] = "audit",
@@ -120,6 +120,7 @@ def schema(
     import msgspec
 
     from gpcatalog.audit.cluster import Cluster
+    from gpcatalog.audit.fleet import FleetReport
     from gpcatalog.audit.report import Report
     from gpcatalog.capacity.estimate import Estimate
     from gpcatalog.doctor.result import Doctor
@@ -133,6 +134,7 @@ def schema(
         "cluster": Cluster,
         "doctor": Doctor,
         "estimate": Estimate,
+        "fleet": FleetReport,
         "growth": Growth,
         "latency": Latency,
         "plan": File,

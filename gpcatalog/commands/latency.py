@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpcatalog.commands import options, snapshot_source, streams
+from gpcatalog.commands import options, streams
 from gpcatalog.commands.options import (
     ColorChoice,
     Colour,
@@ -26,7 +26,7 @@ from gpcatalog.commands.options import (
     Store,
 )
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.services.series import series_of_snapshot
+from gpcatalog.services.series import place_for, series_of_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -477,7 +477,7 @@ def latency(
         except ProbeFailed:
             activity = ()
         scans, unscanned = _scans(session) if startup else ([], "")
-        with snapshot_source.place_for(session, store=store) as path:
+        with place_for(session, store=store) as path:
             timings = [*(done.timings if done else ()), *(log.timings if log else ())]
             collect(
                 session,

@@ -4,12 +4,14 @@ file.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpcatalog.commands import snapshot_source, streams
+from gpcatalog.commands.fleet import FleetChoice, file_for, reading
 from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, Demo, Format, SnapshotFile
 from gpcatalog.errors import CatalogError
 from gpcatalog.services.plans import plan_snapshot
@@ -159,19 +161,20 @@ def plan(
         ),
     ] = "",
     color: Colour = ColorChoice.AUTO,
+    *,
+    fleet: FleetChoice,
 ) -> None:
     """Propose partition merges, conversions and drops.
 
     Every step is shown with its gain and its cost. Reads a snapshot, or takes one in a read-only
     session. It changes nothing: `gpcatalog migrate` writes the SQL. Without a target, the weights
     of the policy decide how far to go. With a target, the plan does no more than the target needs.
+    With --all, it writes a plan for each database of the fleet file into the folder -o.
 
     \b
     Example: gpcatalog plan "host=mdw dbname=sales" \\
              --target-leaves 300000 --format json -o plan.json
     """
-    from gpcatalog.store.snapshot import Snapshot
-
     overrides: dict[str, object] = {
         "target_leaves": target_leaves,
         "target_files": target_files,
@@ -180,22 +183,47 @@ def plan(
         "max_lock": max_lock,
         "headroom": headroom,
     }
-    with (
-        snapshot_source.snapshot_of(conninfo, snapshot, demo, store=False) as path,
-        Snapshot(path) as opened,
-    ):
+    request = _Request(policy, workload, overrides, rate, explain, format, color)
+    if fleet.given:
+        fleet.refuse(
+            conninfo=conninfo, snapshot=snapshot, demo=demo, workload=workload, explain=explain
+        )
+        _plan_fleet(fleet, request, output)
+        return
+    with snapshot_source.snapshot_of(conninfo, snapshot, demo, store=False) as path:
+        _plan_one(path, request, output)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """The options of a call that are for each plan."""
+
+    policy: str
+    workload: str
+    overrides: dict[str, object]
+    rate: str
+    explain: str
+    format: Format
+    color: ColorChoice
+
+
+def _plan_one(path: Path, request: _Request, output: str) -> None:
+    """Plan one snapshot, and print the plan or write it to a file."""
+    from gpcatalog.store.snapshot import Snapshot
+
+    with Snapshot(path) as opened:
         planned = plan_snapshot(
             opened,
-            policy_file=Path(policy) if policy else None,
-            workload_file=workload,
-            overrides=overrides,
-            rate=rate,
+            policy_file=Path(request.policy) if request.policy else None,
+            workload_file=request.workload,
+            overrides=request.overrides,
+            rate=request.rate,
             progress=streams.progress,
         )
         streams.progress_done()
-        root = _root_named(planned, explain) if explain else None
-        with streams.destination(output, person=format is not Format.JSON) as stream:
-            if format is Format.JSON:
+        root = _root_named(planned, request.explain) if request.explain else None
+        with streams.destination(output, person=request.format is not Format.JSON) as stream:
+            if request.format is Format.JSON:
                 from gpcatalog.planner import plan_file
 
                 plan_file.write(
@@ -204,7 +232,7 @@ def plan(
                 return
             from gpcatalog.emit import plan_text
 
-            out = streams.console(color)
+            out = streams.console(request.color)
             if output:
                 out.file = stream
                 out.no_color = True
@@ -218,3 +246,37 @@ def plan(
                 plan_text.explain(
                     next(iter(planned.tables({root.index}))), Explainer(planned, root).rows(), out
                 )
+
+
+def _plan_fleet(fleet: FleetChoice, request: _Request, output: str) -> None:
+    """Write the plan of each database of the fleet into a folder."""
+    import msgspec
+
+    if not output:
+        raise CatalogError("with --all, -o is required", hint="give a folder for the plans")
+    suffix = ".json" if request.format is Format.JSON else ".txt"
+
+    from gpcatalog.planner.plan import NothingToPlan
+
+    def write(cluster: str, database: str, path: Path) -> Path | None:
+        settings = read.clusters[cluster]
+        rules = request.policy or str(read.fleet.policy_of(settings) or "")
+        limits = {
+            key: value if request.overrides[key] in (None, "") else request.overrides[key]
+            for key, value in msgspec.structs.asdict(settings.limits).items()
+        }
+        target = file_for(Path(output), cluster, database, suffix)
+        try:
+            _plan_one(path, replace(request, policy=rules, overrides=limits), str(target))
+        except NothingToPlan as e:
+            streams.say(f"{cluster}/{database}: {e.message}")
+            return None
+        return target
+
+    with reading(fleet, "plan", store=False) as read:
+        written = read.over(write)
+        for paths in written.values():
+            for target in filter(None, paths.values()):
+                streams.out(f"{target}\n")
+        read.report()
+    read.end()

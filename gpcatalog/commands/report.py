@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpcatalog.commands import snapshot_source, streams
+from gpcatalog.commands.fleet import FleetChoice, file_for, reading
 from gpcatalog.commands.options import Conninfo, Folder, SnapshotFile, Store
 from gpcatalog.errors import CatalogError
 from gpcatalog.services.audits import judged
@@ -19,6 +20,7 @@ from gpcatalog.services.series import series_of_snapshot
 
 if TYPE_CHECKING:
     from gpcatalog.emit.html_plan import Outlook
+    from gpcatalog.emit.metrics import Family
     from gpcatalog.growth.points import Point
     from gpcatalog.store.snapshot import Snapshot
 
@@ -78,6 +80,54 @@ def _outlook(snapshot: Snapshot, rules: Path | None) -> Outlook:
     return Outlook(planned.plan, planned.table_plans, planned.left())
 
 
+def _page(path: Path, place: Path, days: float, policy: Path | None) -> str:
+    """The page of one snapshot with the series in a folder."""
+    from gpcatalog.emit.html import page
+    from gpcatalog.growth.build import build
+    from gpcatalog.growth.chart_data import picture
+    from gpcatalog.latency.locks import arithmetic
+    from gpcatalog.store.snapshot import Snapshot
+
+    verdict = judged(path, forecast=False)
+    found: list[Point] = []
+    growth = None
+    with Snapshot(path) as opened:
+        seen, slots = picture(opened), arithmetic(opened)
+        outlook = _outlook(opened, policy)
+        known = not opened.unread("relations", "class_counts")
+    if known:
+        found, lost = _series(path, place, days)
+        growth = build(found, lost)
+    return page(verdict, growth, found, seen, slots, outlook)
+
+
+def _report_fleet(
+    fleet: FleetChoice, html: Path, days: float, store: bool, policy: Path | None
+) -> None:
+    """Write a page of each database of the fleet into a folder."""
+    from gpcatalog.store.snapshot import Snapshot
+
+    if str(html) == "-":
+        raise CatalogError("with --all, --html needs a folder for the pages")
+
+    def write(cluster: str, database: str, path: Path) -> Path:
+        with Snapshot(path) as opened:
+            place = series_of_snapshot(opened)
+        rules = policy or read.fleet.policy_of(read.clusters[cluster])
+        text = _page(path, place, days, rules)
+        target = file_for(html, cluster, database, ".html")
+        streams.save(target, text)
+        return target
+
+    with reading(fleet, "report", store=store) as read:
+        written = read.over(write)
+        for paths in written.values():
+            for target in paths.values():
+                streams.out(f"{target}\n")
+        read.report()
+    read.end()
+
+
 def report(
     conninfo: Conninfo = "",
     html: Annotated[
@@ -107,11 +157,14 @@ def report(
             show_default=False,
         ),
     ] = None,
+    *,
+    fleet: FleetChoice,
 ) -> None:
     """Write one self-contained HTML page.
 
     The page has the verdict, charts, a plan and tables. It loads nothing from the network. It reads
-    what an audit reads, or stored snapshots, and never writes to a server.
+    what an audit reads, or stored snapshots, and never writes to a server. With --all, it writes a
+    page for each database of the fleet file into the folder --html.
 
     Example: gpcatalog report "host=mdw dbname=sales" --html sales.html
     """
@@ -120,24 +173,12 @@ def report(
             "--html is required",
             hint=("give the file for the page, or - for standard output: --html FILE"),
         )
-    from gpcatalog.emit.html import page
-    from gpcatalog.growth.build import build
-    from gpcatalog.growth.chart_data import picture
-    from gpcatalog.latency.locks import arithmetic
-    from gpcatalog.store.snapshot import Snapshot
-
+    if fleet.given:
+        fleet.refuse(conninfo=conninfo, snapshot=snapshot, folder=folder)
+        _report_fleet(fleet, html, days, store, policy)
+        return
     with _snapshot(conninfo, snapshot, folder, store) as (path, place):
-        verdict = judged(path, forecast=False)
-        found: list[Point] = []
-        growth = None
-        with Snapshot(path) as opened:
-            seen, slots = picture(opened), arithmetic(opened)
-            outlook = _outlook(opened, policy)
-            known = not opened.unread("relations", "class_counts")
-        if known:
-            found, lost = _series(path, place, days)
-            growth = build(found, lost)
-        text = page(verdict, growth, found, seen, slots, outlook)
+        text = _page(path, place, days, policy)
     if str(html) == "-":
         streams.out(text)
         return
@@ -179,34 +220,73 @@ def metrics(
             help="Print rules for Prometheus instead: one alert for each rule of the audit.",
         ),
     ] = False,
+    *,
+    fleet: FleetChoice,
 ) -> None:
     """Write metrics in OpenMetrics format.
 
     Metrics cover instances, catalogs, storage, limits and findings. There are no metrics per leaf.
-    It reads what an audit reads, or a stored snapshot, and never writes to a server.
+    It reads what an audit reads, or a stored snapshot, and never writes to a server. With --all, it
+    writes the metrics of all databases of the fleet file.
 
     Example: gpcatalog metrics "host=mdw dbname=sales" --to /var/lib/node_exporter/gpcatalog.prom
     """
-    from gpcatalog.emit.metrics import exposition
-    from gpcatalog.growth.points import timings_of
-    from gpcatalog.store.snapshot import Snapshot
-
+    code = 0
     if alerts:
         from gpcatalog.emit.alerts import rules_text
 
-        if conninfo or snapshot or folder or store:
+        if conninfo or snapshot or folder or store or fleet.given:
             raise CatalogError(
                 "--alerts prints rules that are the same for all databases",
                 hint="leave out the connection, --snapshot, --folder and --store",
             )
         text = rules_text()
+    elif fleet.given:
+        fleet.refuse(conninfo=conninfo, snapshot=snapshot, folder=folder)
+        text, code = _fleet_metrics(fleet, top, store)
     else:
+        from gpcatalog.emit.metrics import openmetrics
+
         with _snapshot(conninfo, snapshot, folder, store) as (path, _):
-            verdict = judged(path, forecast=False)
-            with Snapshot(path) as opened:
-                timings = timings_of(opened)
-            text = exposition(verdict, timings, top=top)
+            text = openmetrics([_families(path, top, {})])
     if to is None:
         streams.out(text)
     else:
         streams.save(to, text)
+    if code:
+        raise typer.Exit(code)
+
+
+def _families(path: Path, top: int, labels: dict[str, str]) -> list[Family]:
+    """The metric families of one snapshot, with further labels."""
+    from gpcatalog.emit.metrics import of_report
+    from gpcatalog.growth.points import timings_of
+    from gpcatalog.store.snapshot import Snapshot
+
+    verdict = judged(path, forecast=False)
+    with Snapshot(path) as opened:
+        return of_report(verdict, timings_of(opened), labels, top=top)
+
+
+def _fleet_metrics(fleet: FleetChoice, top: int, store: bool) -> tuple[str, int]:
+    """The metrics of all databases of a fleet, and the exit code.
+
+    A cluster that could not be read has metrics that show this, so the text is always complete.
+    """
+    from gpcatalog.emit.metrics import clusters, openmetrics
+
+    with reading(fleet, "metrics", store=store) as read:
+        labels = {name: {"cluster": name, **one.labels} for name, one in read.clusters.items()}
+        found = read.over(lambda cluster, database, path: _families(path, top, labels[cluster]))
+        read.report()
+        runs = [
+            (
+                labels[run.name],
+                len(found[run.name]),
+                -1 if run.error else len(run.unread),
+                run.seconds,
+            )
+            for run in read.runs
+        ]
+        every = [one for databases in found.values() for one in databases.values()]
+        return openmetrics([clusters(runs), *every]), int(read.exit_code)

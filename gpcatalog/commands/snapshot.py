@@ -9,6 +9,7 @@ import typer
 
 from gpcatalog.commands import options, snapshot_source, streams
 from gpcatalog.commands.common import complete
+from gpcatalog.commands.fleet import FleetChoice, reading
 from gpcatalog.commands.options import (
     ColorChoice,
     Colour,
@@ -40,13 +41,32 @@ def take_(
     ] = "",
     statement_timeout: StatementTimeout = 120.0,
     lock_timeout: LockTimeout = 1.0,
+    *,
+    fleet: FleetChoice,
 ) -> None:
     """Take a snapshot of a database and store it.
 
-    Prints the path of the file. Reads what an audit reads and never writes to the server.
+    Prints the path of the file. Reads what an audit reads and never writes to the server. With
+    --all, it takes a snapshot of each database of the fleet file.
 
     Example: gpcatalog snapshot take "host=mdw dbname=sales"
     """
+    if fleet.given:
+        fleet.refuse(conninfo=conninfo, save=save)
+        if fleet.stored:
+            raise CatalogError("--stored contacts no server; `gpcatalog snapshot list` lists files")
+        with reading(
+            fleet,
+            "snapshot take",
+            store=True,
+            timeouts=options.timeouts(statement_timeout, lock_timeout),
+        ) as read:
+            for run in read.runs:
+                for path in run.snapshots.values():
+                    streams.out(f"{path}\n")
+            read.report()
+        read.end()
+        return
     with snapshot_source.snapshot_of(
         conninfo, save=save, timeouts=options.timeouts(statement_timeout, lock_timeout)
     ) as path:

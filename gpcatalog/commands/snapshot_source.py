@@ -9,30 +9,10 @@ from typing import TYPE_CHECKING
 
 from gpcatalog.commands.streams import advice, kept, progress, progress_done
 from gpcatalog.errors import CatalogError
-from gpcatalog.services.series import series_of_session
+from gpcatalog.services.series import place_for
 
 if TYPE_CHECKING:
     from gpcatalog.probes.connection import Session, Timeouts
-
-
-@contextlib.contextmanager
-def place_for(session: Session, *, store: bool, save: str = "") -> Iterator[Path]:
-    """Where a new snapshot of the session's database goes: `save`, its series, or a folder that is
-    removed at the end.
-    """
-    import tempfile
-    from datetime import UTC, datetime
-
-    from gpcatalog.store import series
-    from gpcatalog.store.snapshot import SUFFIX
-
-    if save:
-        yield Path(save)
-    elif store:
-        yield series.new_path(series_of_session(session), datetime.now(UTC))
-    else:
-        with tempfile.TemporaryDirectory(prefix="gpcatalog-") as folder:
-            yield Path(folder) / f"now{SUFFIX}"
 
 
 def _name_a_lesser_role(session: Session) -> None:

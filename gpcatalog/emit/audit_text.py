@@ -189,7 +189,7 @@ def _settings(report: Report) -> Text:
 # --- findings -------------------------------------------------------------------------------------
 
 
-def _finding(finding: Finding, *, whole: bool) -> Table:
+def finding_table(finding: Finding, *, whole: bool) -> Table:
     """A finding: what and what to do; whole: also why, and how sure it is."""
     lines = [text(finding.title)]
     if whole and finding.detail:
@@ -215,7 +215,7 @@ def findings(found: tuple[Finding, ...], out: Console) -> None:
     if not found:
         out.print(Text("none", style="green"))
     for finding in found:
-        out.print(_finding(finding, whole=True))
+        out.print(finding_table(finding, whole=True))
 
 
 # --- catalogs -------------------------------------------------------------------------------------
@@ -592,7 +592,7 @@ def _summary(report: Report, out: Console, kept: str) -> None:
     shown: list[RenderableType] = []
     left = LINES - height(*top, *bottom) - 2  # the heading and the line of those left out
     for n, finding in enumerate(report.findings):
-        one = _finding(finding, whole=False)
+        one = finding_table(finding, whole=False)
         lines = height(one)
         if n and lines > left:
             break

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from gpcatalog.audit.report import Age, Report
 from gpcatalog.model.auxiliary import LARGE
@@ -29,7 +29,7 @@ def label(text: str) -> str:
 
 
 @dataclass
-class _Family:
+class Family:
     """One metric family. unit: the suffix of its name, or empty."""
 
     name: str
@@ -43,10 +43,8 @@ class _Family:
         if value is not None:
             self.samples.append((labels, float(value)))
 
-    def text(self, server: str) -> str:
-        """The family's lines; every sample says which server it is of, so that files of several may
-        lie side by side.
-        """
+    def text(self) -> str:
+        """The family's lines."""
         if not self.samples:
             return ""
         lines = [f"# TYPE {self.name} {self.kind}"]
@@ -55,26 +53,24 @@ class _Family:
         lines.append(f"# HELP {self.name} {self.help}")
         suffix = "_total" if self.kind == "counter" else ""
         for labels, value in self.samples:
-            inside = ",".join(
-                f'{key}="{label(text)}"' for key, text in {"server": server, **labels}.items()
-            )
+            inside = ",".join(f'{key}="{label(text)}"' for key, text in labels.items())
             number = repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
             lines.append(f"{self.name}{suffix}{{{inside}}} {number}")
         return "\n".join(lines) + "\n"
 
 
-def _catalogs(report: Report, database: str) -> list[_Family]:
-    sizes = _Family(
+def _catalogs(report: Report, database: str) -> list[Family]:
+    sizes = Family(
         "gpcatalog_catalog_bytes",
         "Bytes of a catalog with its TOAST table and indexes on one instance.",
         "bytes",
     )
-    reclaimable = _Family(
+    reclaimable = Family(
         "gpcatalog_catalog_reclaimable_bytes",
         "Bytes of a catalog that VACUUM FULL and REINDEX would free (estimate).",
         "bytes",
     )
-    rows = _Family("gpcatalog_catalog_rows", "Live rows of a catalog on one instance.")
+    rows = Family("gpcatalog_catalog_rows", "Live rows of a catalog on one instance.")
     shown = {s.relation for s in report.catalog_summary[:CATALOGS]}
     other: dict[int, list[int]] = {}
     for row in report.catalogs:
@@ -94,10 +90,10 @@ def _catalogs(report: Report, database: str) -> list[_Family]:
     return [sizes, reclaimable, rows]
 
 
-def _census(report: Report, database: str) -> list[_Family]:
-    leaves = _Family("gpcatalog_leaves", "Leaf partitions by storage.")
-    empty = _Family("gpcatalog_empty_leaves", "Leaf partitions without rows by storage.")
-    tables = _Family("gpcatalog_plain_tables", "Tables without partitions by storage.")
+def _census(report: Report, database: str) -> list[Family]:
+    leaves = Family("gpcatalog_leaves", "Leaf partitions by storage.")
+    empty = Family("gpcatalog_empty_leaves", "Leaf partitions without rows by storage.")
+    tables = Family("gpcatalog_plain_tables", "Tables without partitions by storage.")
     census = report.census
     for c in census.counts if census else ():
         if c.kind == "leaf":
@@ -105,33 +101,33 @@ def _census(report: Report, database: str) -> list[_Family]:
             empty.add(c.empty, database=database, storage=c.storage)
         elif c.kind == "table":
             tables.add(c.relations, database=database, storage=c.storage)
-    partitioned = _Family("gpcatalog_partitioned_tables", "Number of partitioned tables.")
+    partitioned = Family("gpcatalog_partitioned_tables", "Number of partitioned tables.")
     partitioned.add(census.partitioned_tables if census else None, database=database)
-    widest = _Family(
+    widest = Family(
         "gpcatalog_widest_table_leaves", ("Leaf partitions of the table with the most leaves.")
     )
     widest.add(census.leaves_per_table_max if census else None, database=database)
-    defaults = _Family(
+    defaults = Family(
         "gpcatalog_default_partitions_filled", "Default partitions that contain rows."
     )
     defaults.add(census.default_partitions_filled_total if census else None, database=database)
-    temporary = _Family(
+    temporary = Family(
         "gpcatalog_temporary_relations", "Temporary relations on the coordinator or server."
     )
     temporary.add(report.temporary_relations, database=database)
-    bytes_ = _Family("gpcatalog_database_bytes", "Bytes of the database on all primaries.", "bytes")
+    bytes_ = Family("gpcatalog_database_bytes", "Bytes of the database on all primaries.", "bytes")
     bytes_.add(report.server.database_bytes, database=database)
     return [leaves, empty, tables, partitioned, widest, defaults, temporary, bytes_]
 
 
-def _auxiliary(report: Report, database: str) -> list[_Family]:
+def _auxiliary(report: Report, database: str) -> list[Family]:
     """Bytes of the large auxiliary relations by kind, on all segments."""
-    total = _Family(
+    total = Family(
         "gpcatalog_auxiliary_bytes",
         f"Bytes of auxiliary relations of {size(LARGE)} or more on a segment, by kind.",
         "bytes",
     )
-    free = _Family(
+    free = Family(
         "gpcatalog_auxiliary_reclaimable_bytes",
         "Bytes that VACUUM FULL of these auxiliary relations would free (derived).",
         "bytes",
@@ -142,29 +138,29 @@ def _auxiliary(report: Report, database: str) -> list[_Family]:
     return [total, free]
 
 
-def _files(report: Report, database: str) -> list[_Family]:
+def _files(report: Report, database: str) -> list[Family]:
     """Files of the data directories, or of the segment file lists; nothing where neither was
     read.
     """
     seen = report.files
     if seen is None:
         return []
-    by_part = _Family("gpcatalog_files", "Files of this database on all segments by part.")
+    by_part = Family("gpcatalog_files", "Files of this database on all segments by part.")
     for p in seen.parts:
         by_part.add(p.files, database=database, part=p.part)
-    instances = _Family("gpcatalog_instance_files", "Files of this database on one instance.")
+    instances = Family("gpcatalog_instance_files", "Files of this database on one instance.")
     for i in seen.instances:
         instances.add(i.files, database=database, content=str(i.content))
-    buckets = _Family("gpcatalog_files_by_size", "Files by size and storage.")
+    buckets = Family("gpcatalog_files_by_size", "Files by size and storage.")
     for b in seen.buckets:
         buckets.add(b.files, database=database, size=b.label, storage=b.storage)
-    total = _Family("gpcatalog_files_bytes", "Bytes of the files by size and storage.", "bytes")
+    total = Family("gpcatalog_files_bytes", "Bytes of the files by size and storage.", "bytes")
     total.add(seen.bytes, database=database)
-    filled = _Family(
+    filled = Family(
         "gpcatalog_files_when_filled", "Files when every empty leaf has rows (derived)."
     )
     filled.add(seen.when_filled, database=database)
-    removable = _Family(
+    removable = Family(
         "gpcatalog_files_removable",
         (
             "Files that a conversion of column-oriented leaves to row orientation would remove"
@@ -172,7 +168,7 @@ def _files(report: Report, database: str) -> list[_Family]:
         ),
     )
     removable.add(seen.removable, database=database)
-    hosts = _Family(
+    hosts = Family(
         "gpcatalog_host_files",
         (
             "Files of this database on one host; a mirror is assumed to have as many files as"
@@ -184,34 +180,34 @@ def _files(report: Report, database: str) -> list[_Family]:
     return [by_part, instances, buckets, total, filled, removable, hosts]
 
 
-def _judged(report: Report, database: str) -> list[_Family]:
-    limits = _Family(
+def _judged(report: Report, database: str) -> list[Family]:
+    limits = Family(
         "gpcatalog_limit_ratio",
         "Current value divided by the limit; 1 is the limit.",
         "ratio",
     )
     for v in report.verdicts:
         limits.add(v.share, database=database, limit=v.id)
-    findings = _Family("gpcatalog_findings", "Findings of an audit by severity.")
+    findings = Family("gpcatalog_findings", "Findings of an audit by severity.")
     for severity in Severity:
         findings.add(
             sum(1 for f in report.findings if f.severity is severity),
             database=database,
             severity=severity.word,
         )
-    by_rule = _Family(
+    by_rule = Family(
         "gpcatalog_rule_findings", "Findings of an audit by rule, where there are any."
     )
     for (rule, severity), n in sorted(
         Counter((f.rule, f.severity) for f in report.findings).items()
     ):
         by_rule.add(n, database=database, rule=rule, severity=severity.word)
-    probes = _Family("gpcatalog_probes", "Probes of the snapshot by status.")
+    probes = Family("gpcatalog_probes", "Probes of the snapshot by status.")
     for status in sorted({"read", *(c.status for c in report.coverage)}):
         probes.add(
             sum(1 for c in report.coverage if c.status == status), database=database, status=status
         )
-    held = _Family(
+    held = Family(
         "gpcatalog_horizon_transactions",
         (
             "Age in transactions of the oldest session, prepared transaction or slot that"
@@ -225,10 +221,10 @@ def _judged(report: Report, database: str) -> list[_Family]:
     return [limits, findings, by_rule, probes, held, *_instances_state(report, database)]
 
 
-def _upkeep(report: Report, database: str) -> list[_Family]:
+def _upkeep(report: Report, database: str) -> list[Family]:
     """Partitions ahead, and runs of upkeep."""
     cover, state = report.partition_cover, report.upkeep
-    low = _Family(
+    low = Family(
         "gpcatalog_tables_low_cover",
         "Tables with too few partitions ahead; beyond: whether rows without one fail or go to the"
         " default partition.",
@@ -271,26 +267,26 @@ def _upkeep(report: Report, database: str) -> list[_Family]:
             ),
         ]
     for name, unit, help, value in figures:
-        family = _Family(f"gpcatalog_{name}", help, unit)
+        family = Family(f"gpcatalog_{name}", help, unit)
         family.add(value, database=database)
         found.append(family)
     return found
 
 
-def _instances_state(report: Report, database: str) -> list[_Family]:
+def _instances_state(report: Report, database: str) -> list[Family]:
     """Series of each instance: bytes that a session start reads, and ages of transactions."""
-    starts = _Family(
+    starts = Family(
         "gpcatalog_session_start_bytes",
         "Bytes of pg_attribute that a session start reads without pg_internal.init.",
         "bytes",
     )
     for s in report.session_starts or ():
         starts.add(s.bytes, database=database, content=str(s.content))
-    transactions = _Family(
+    transactions = Family(
         "gpcatalog_oldest_transaction_age",
         "Transactions since the oldest one that any database of an instance may contain.",
     )
-    multixacts = _Family(
+    multixacts = Family(
         "gpcatalog_oldest_multixact_age",
         "Multixacts since the oldest one that any database of an instance may contain.",
     )
@@ -306,19 +302,19 @@ def _instances_state(report: Report, database: str) -> list[_Family]:
     return [starts, transactions, multixacts]
 
 
-def _top(report: Report, database: str, top: int) -> list[_Family]:
-    leaves = _Family(
+def _top(report: Report, database: str, top: int) -> list[Family]:
+    leaves = Family(
         "gpcatalog_table_leaves",
         (f"Leaf partitions of the {top} tables with the most catalog rows."),
     )
-    rows = _Family(
+    rows = Family(
         "gpcatalog_table_catalog_rows",
         f"Rows in pg_class and pg_attribute of the {top} tables with the most catalog rows.",
     )
     for t in report.tables[:top]:
         leaves.add(t.leaves, database=database, schema=t.schema, table=t.name)
         rows.add(t.class_rows + t.attribute_rows, database=database, schema=t.schema, table=t.name)
-    kept = _Family(
+    kept = Family(
         "gpcatalog_table_session_bytes",
         "Estimated bytes that a session keeps after a query over a whole table, on the instance"
         f" where it keeps the most; the {top} tables with the most.",
@@ -326,7 +322,7 @@ def _top(report: Report, database: str, top: int) -> list[_Family]:
     )
     for m in report.session_memory.most[:top] if report.session_memory else ():
         kept.add(m.most, database=database, schema=m.schema, table=m.name)
-    times = _Family(
+    times = Family(
         "gpcatalog_table_statement_seconds",
         f"Estimated duration of statements on a whole table without rows; the {top} tables with the"
         " longest.",
@@ -344,20 +340,20 @@ def _top(report: Report, database: str, top: int) -> list[_Family]:
     return [leaves, rows, kept, times]
 
 
-def _timings(timings: Sequence[Timing], database: str) -> list[_Family]:
-    seconds = _Family(
+def _timings(timings: Sequence[Timing], database: str) -> list[Family]:
+    seconds = Family(
         "gpcatalog_latency_seconds",
         "Minimum, median and 95th percentile of the measured durations.",
         "seconds",
     )
-    clients = _Family(
+    clients = Family(
         "gpcatalog_client_seconds",
         "Median duration of the catalog queries of a client (latency --clients).",
         "seconds",
     )
-    waits = _Family("gpcatalog_lock_manager_waits", "Sessions that wait for the shared lock table.")
-    ddl = _Family("gpcatalog_ddl_sessions", "Sessions that run DDL or wait for a lock with DDL.")
-    written = _Family(
+    waits = Family("gpcatalog_lock_manager_waits", "Sessions that wait for the shared lock table.")
+    ddl = Family("gpcatalog_ddl_sessions", "Sessions that run DDL or wait for a lock with DDL.")
+    written = Family(
         "gpcatalog_catalog_rows_written",
         "Rows written to a catalog of one instance according to its statistics.",
         kind="counter",
@@ -385,24 +381,23 @@ def _timings(timings: Sequence[Timing], database: str) -> list[_Family]:
     return [seconds, clients, waits, ddl, written]
 
 
-def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> str:
-    """OpenMetrics text ending in `# EOF`; also fit for a textfile collector, which takes its last
-    line for a comment.
+def families(report: Report, timings: Sequence[Timing], *, top: int = 10) -> list[Family]:
+    """The metric families of one database.
 
     top: tables with two series each. Series grow with instances (3 a catalog, of 12 catalogs),
          never with tables or leaves.
     """
     server, database = report.server, report.server.database
-    who = _Family("gpcatalog_server", "Server and database as labels; always 1.")
+    who = Family("gpcatalog_server", "Server and database as labels; always 1.")
     who.add(
         1, database=database, product=server.product, version=server.version, generation=server.generation, host=server.host,
         port=str(server.port),
     )  # fmt: skip
-    taken = _Family("gpcatalog_snapshot_timestamp_seconds", "Time of the snapshot.", "seconds")
+    taken = Family("gpcatalog_snapshot_timestamp_seconds", "Time of the snapshot.", "seconds")
     taken.add(report.taken.taken_at.timestamp(), database=database)
-    took = _Family("gpcatalog_snapshot_duration_seconds", "Duration of the snapshot.", "seconds")
+    took = Family("gpcatalog_snapshot_duration_seconds", "Duration of the snapshot.", "seconds")
     took.add(report.taken.seconds, database=database)
-    families = [
+    return [
         who,
         taken,
         took,
@@ -415,5 +410,55 @@ def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> s
         *_top(report, database, top),
         *_timings(timings, database),
     ]
-    where = f"{server.host}:{server.port}"
-    return "".join(f.text(where) for f in families) + "# EOF\n"
+
+
+def of_report(
+    report: Report,
+    timings: Sequence[Timing],
+    labels: Mapping[str, str] | None = None,
+    *,
+    top: int = 10,
+) -> list[Family]:
+    """The families of one database with further labels; every sample has the server, so that files
+    of several servers can be in one folder.
+    """
+    more = {**(labels or {}), "server": f"{report.server.host}:{report.server.port}"}
+    return [
+        replace(f, samples=[({**more, **own}, value) for own, value in f.samples])
+        for f in families(report, timings, top=top)
+    ]
+
+
+def clusters(runs: Sequence[tuple[dict[str, str], int, int, float]]) -> list[Family]:
+    """Families on a run over a fleet: for each cluster its labels, the number of databases that
+    were read and that were not (-1: the cluster could not be read), and seconds.
+    """
+    up = Family("gpcatalog_cluster_up", "1 if the last run could read the cluster, otherwise 0.")
+    read = Family("gpcatalog_cluster_databases_read", "Databases that the last run read.")
+    unread = Family(
+        "gpcatalog_cluster_databases_unread", "Databases that the last run could not read."
+    )
+    took = Family("gpcatalog_cluster_run_duration_seconds", "Duration of the last run.", "seconds")
+    for labels, good, bad, seconds in runs:
+        up.add(0 if bad < 0 else 1, **labels)
+        read.add(good, **labels)
+        unread.add(bad if bad >= 0 else None, **labels)
+        took.add(seconds, **labels)
+    return [up, read, unread, took]
+
+
+def openmetrics(databases: Sequence[Sequence[Family]]) -> str:
+    """OpenMetrics text ending in `# EOF`; also fit for a textfile collector, which takes its last
+    line for a comment. A family of several databases is written once.
+    """
+    merged: dict[str, Family] = {}
+    for found in databases:
+        for family in found:
+            known = merged.setdefault(family.name, replace(family, samples=[]))
+            known.samples.extend(family.samples)
+    return "".join(f.text() for f in merged.values()) + "# EOF\n"
+
+
+def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> str:
+    """OpenMetrics text of one database; see `families`."""
+    return openmetrics([of_report(report, timings, top=top)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gpcatalog.audit.cluster import Cluster
+from gpcatalog.audit.fleet import FleetReport
 from gpcatalog.audit.report import Report, Verdict
 from gpcatalog.audit.verdicts import NEAR
 from gpcatalog.model.finding import Finding, Severity
@@ -133,6 +134,36 @@ def of_cluster(cluster: Cluster) -> tuple[str, int]:
         _performance(v, f"{r.server.database} ") for r in cluster.databases for v in r.verdicts
     ]
     return _output(state, head, cluster.findings, values)
+
+
+def of_fleet(fleet: FleetReport) -> tuple[str, int]:
+    """Output and exit code for a fleet; a cluster that could not be read to its end makes an OK
+    unknown.
+    """
+    state = _state(fleet.findings)
+    seen = [c.cluster for c in fleet.clusters if c.cluster is not None]
+    databases = [r for c in seen for r in c.databases]
+    failed = [c for c in fleet.clusters if not c.complete]
+    if state == OK and (failed or not all(map(_measured, databases))):
+        state = UNKNOWN
+    head = f"{plural(len(fleet.clusters), 'cluster')}: {_summary(fleet.findings)}"
+    unread = sum(map(_unread, databases))
+    head += f"; {plural(unread, 'probe')} not read" if unread else ""
+    if failed:
+        one = failed[0]
+        reason = one.error or next(f"{u.database}: {u.reason}" for u in one.unread)
+        head += f"; not read completely: {len(failed)}, {one.name}: {reason}"
+    values = [
+        _performance(v, f"{c.name} {prefix}")
+        for c in fleet.clusters
+        if c.cluster is not None
+        for prefix, verdicts in (
+            ("", c.cluster.verdicts),
+            *((f"{r.server.database} ", r.verdicts) for r in c.cluster.databases),
+        )
+        for v in verdicts
+    ]
+    return _output(state, head, fleet.findings, values)
 
 
 def of_error(message: str) -> tuple[str, int]:

@@ -99,5 +99,10 @@ def as_settings(
         raise CatalogError(
             f"{origin}: unknown key {unknown[1]!r} in {place}", hint=f"known keys: {keys}"
         )
+    missing = re.search(r"missing required field `([^`]*)`(?: - at `\$\.?([^`]*)`)?", said)
+    if missing:
+        named = before + (missing[2] or "")
+        place = f"[{named.rstrip('.')}]" if named else "the file"
+        raise CatalogError(f"{origin}: {place} has no key {missing[1]!r}", hint=hint)
     place = said.replace(" - at `$.", f" in `{before}").replace(" - at `$", " in `" + table)
     raise CatalogError(f"{origin}: {place}", hint=hint)

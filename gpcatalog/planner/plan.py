@@ -8,10 +8,15 @@ from collections.abc import Iterable
 
 import msgspec
 
+from gpcatalog.errors import CatalogError
 from gpcatalog.planner import policy
 from gpcatalog.planner.operations import AnyStep
 
 SCHEMA = "gpcatalog.plan/2"
+
+
+class NothingToPlan(CatalogError):
+    """The database has no partitioned tables."""
 
 
 class Source(msgspec.Struct, frozen=True):

@@ -30,6 +30,7 @@ from gpcatalog.planner.plan import (
     Effort,
     Left,
     LimitLine,
+    NothingToPlan,
     Optimum,
     Plan,
     Source,
@@ -241,7 +242,7 @@ def _refuse_unpartitioned(reader: Reader) -> None:
             hint="take the snapshot again; `gpcatalog doctor` shows which privileges are missing",
         )
     if not reader.roots:
-        raise CatalogError(
+        raise NothingToPlan(
             f"database {database} has no partitioned tables, so there is nothing to plan",
             hint="a plan covers one database; `psql -l` lists the others",
         )

@@ -24,6 +24,15 @@ def as_conninfo(text: str) -> str:
     return text
 
 
+def of_database(conninfo: str, name: str) -> str:
+    """The connection string with another database.
+
+    >>> of_database("host=mdw dbname=postgres", "sales")
+    'dbname=sales host=mdw'
+    """
+    return _conninfo.make_conninfo(as_conninfo(conninfo), dbname=name)
+
+
 # What libpq says of a string that is none, and the same without quoting it: a piece of it may be a
 # piece of a password
 _WRONG = (
@@ -78,12 +87,29 @@ class Target:
     database: str
 
 
+def _of_service(name: str) -> dict[str, str]:
+    """Parameters that a service file has for a service: libpq reads it. Empty if there is none."""
+    before = os.environ.get("PGSERVICE")
+    os.environ["PGSERVICE"] = name
+    try:
+        found = psycopg.pq.Conninfo.get_defaults()
+    finally:
+        if before is None:
+            del os.environ["PGSERVICE"]
+        else:
+            os.environ["PGSERVICE"] = before
+    return {o.keyword.decode(): o.val.decode() for o in found if o.val}
+
+
 def target(conninfo: str) -> Target:
-    """The target of a connection string and libpq's environment; service files are not read.
+    """The target of a connection string, its service and libpq's environment.
 
     Raises CatalogError (2) when the string is none.
     """
     params = parameters(conninfo)
+    service = params.get("service") or os.environ.get("PGSERVICE")
+    if service:
+        params = _of_service(service) | params
     user = str(params.get("user") or os.environ.get("PGUSER") or getpass.getuser())
     return Target(
         str(params.get("host") or os.environ.get("PGHOST") or params.get("hostaddr") or ""),

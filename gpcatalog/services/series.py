@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,3 +26,23 @@ def series_of_snapshot(snapshot: Snapshot) -> Path:
 
     head = snapshot.header
     return series.folder(head["host"] or "local", head["port"] or 0, head["database"])
+
+
+@contextlib.contextmanager
+def place_for(session: Session, *, store: bool, save: str = "") -> Iterator[Path]:
+    """Where a new snapshot of the session's database goes: `save`, its series, or a folder that is
+    removed at the end.
+    """
+    import tempfile
+    from datetime import UTC, datetime
+
+    from gpcatalog.store import series
+    from gpcatalog.store.snapshot import SUFFIX
+
+    if save:
+        yield Path(save)
+    elif store:
+        yield series.new_path(series_of_session(session), datetime.now(UTC))
+    else:
+        with tempfile.TemporaryDirectory(prefix="gpcatalog-") as folder:
+            yield Path(folder) / f"now{SUFFIX}"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import unquote
 
 from gpcatalog.errors import CatalogError
 from gpcatalog.store.snapshot import SUFFIX, claim_of, me
@@ -27,10 +28,10 @@ def home() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "gpcatalog"
 
 
-def _safe(text: str) -> str:
+def safe_name(text: str) -> str:
     r"""Part of a folder name: what is not plain is spelled out, so two names never meet.
 
-    >>> _safe("Sales DB"), _safe("/tmp"), _safe("..")
+    >>> safe_name("Sales DB"), safe_name("/tmp"), safe_name("..")
     ('Sales%20DB', '%2ftmp', '%2e%2e')
     """
     plain = re.sub(rb"[^A-Za-z0-9_.-]", lambda m: b"%%%02x" % m[0][0], text.encode()).decode()
@@ -43,8 +44,17 @@ _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")  # one series; the first is us
 def folder(host: str, port: str | int, database: str) -> Path:
     """The folder of one database's series; all names of this machine share one."""
     names = _THIS_MACHINE if host in _THIS_MACHINE else (host,)
-    places = [home() / f"{_safe(name)}-{port}" / _safe(database) for name in names]
+    places = [home() / f"{safe_name(name)}-{port}" / safe_name(database) for name in names]
     return next((place for place in places if place.is_dir()), places[0])
+
+
+def databases(host: str, port: str | int) -> list[str]:
+    """Databases of a server that have a series."""
+    names = _THIS_MACHINE if host in _THIS_MACHINE else (host,)
+    places = [home() / f"{safe_name(name)}-{port}" for name in names]
+    return sorted(
+        {unquote(place.name) for top in places if top.is_dir() for place in top.iterdir()}
+    )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,329 @@
+"""Commands over all clusters of the fleet file: the options, the run, and what each database gave."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from gpcatalog.commands import streams
+from gpcatalog.errors import CatalogError, Exit
+
+if TYPE_CHECKING:
+    from gpcatalog.fleet.messages import Message
+    from gpcatalog.fleet.run import ClusterRun
+    from gpcatalog.fleet.settings import ClusterSettings, Fleet
+    from gpcatalog.probes.connection import Timeouts
+
+Result = TypeVar("Result")
+
+OPTIONS = {
+    "all_clusters": Annotated[
+        bool,
+        typer.Option("--all", help="Go through all clusters of the fleet file."),
+    ],
+    "config": Annotated[
+        str,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="Fleet file. Default: gpcatalog/gpcatalog.toml in the XDG configuration folders.",
+            show_default=False,
+        ),
+    ],
+    "cluster": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cluster",
+            metavar="NAME",
+            help="Only this cluster of the fleet file. Can be given several times.",
+            show_default=False,
+        ),
+    ],
+    "jobs": Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            metavar="N",
+            help="Number of clusters that are read at once. Default: that of the fleet file, or 4.",
+            min=1,
+            max=64,
+            show_default=False,
+        ),
+    ],
+    "timeout": Annotated[
+        str,
+        typer.Option(
+            "--timeout",
+            metavar="TIME",
+            help="Time limit for all clusters together, such as 90min.",
+            show_default=False,
+        ),
+    ],
+    "stored": Annotated[
+        bool,
+        typer.Option(
+            "--stored", help="Use the newest stored snapshots of the fleet; contact no server."
+        ),
+    ],
+}
+DEFAULTS = {
+    "all_clusters": False,
+    "config": "",
+    "cluster": None,
+    "jobs": None,
+    "timeout": "",
+    "stored": False,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetChoice:
+    """The options of a call that are for a fleet."""
+
+    all_clusters: bool
+    config: str
+    cluster: list[str] | None
+    jobs: int | None
+    timeout: str
+    stored: bool
+
+    @property
+    def given(self) -> bool:
+        """Whether the call is for a fleet: any of its options makes it one."""
+        return bool(
+            self.all_clusters
+            or self.config
+            or self.cluster
+            or self.jobs
+            or self.timeout
+            or self.stored
+        )
+
+    def refuse(self, **others: object) -> None:
+        """Raise CatalogError (2) for options that are for one database, by their names."""
+        for name, value in others.items():
+            if value:
+                word = "CONNINFO" if name == "conninfo" else f"--{name.replace('_', '-')}"
+                raise CatalogError(
+                    f"{word} is for one cluster; it cannot be combined with --all and the options"
+                    " of a fleet",
+                    hint="--cluster NAME chooses a cluster of the fleet file",
+                )
+
+
+@dataclass(kw_only=True)
+class FleetRun:
+    """What was read of each chosen cluster, in the order of the file."""
+
+    fleet: Fleet
+    clusters: dict[str, ClusterSettings]
+    runs: list[ClusterRun]
+    until: float | None  # time.monotonic() at which the time limit ends
+
+    @property
+    def exit_code(self) -> Exit:
+        """The worst code of all clusters."""
+        from gpcatalog.fleet.run import worst
+
+        return worst(*(run.exit_code for run in self.runs))
+
+    def over(self, work: Callable[[str, str, Path], Result]) -> dict[str, dict[str, Result]]:
+        """Results of a function of cluster, database and snapshot file, by cluster and database.
+
+        One that fails is noted as unread with its reason, and the others go on.
+        """
+        found: dict[str, dict[str, Result]] = {}
+        for run in self.runs:
+            results = found.setdefault(run.name, {})
+            for database, path in list(run.snapshots.items()):
+                streams.progress(f"{run.name}/{database}")
+                try:
+                    if self.until is not None and time.monotonic() > self.until:
+                        raise CatalogError(
+                            "not finished within the time limit", exit_code=Exit.UNREACHABLE
+                        )
+                    results[database] = work(run.name, database, path)
+                except CatalogError as e:
+                    run.unread[database] = e.message
+                    run.fail(e.exit_code)
+                except Exception as e:  # a bug in one database must not hide the others
+                    text = " ".join(str(e).split())[:300]
+                    run.unread[database] = f"internal error: {type(e).__name__}: {text}"
+                    run.fail(Exit.INTERNAL)
+        streams.progress_done()
+        return found
+
+    def report(self) -> None:
+        """A line for each database that was not read, on standard error."""
+        for run in self.runs:
+            if run.error:
+                streams.say(f"gpcatalog: {run.name}: {run.error}")
+            for database, reason in run.unread.items():
+                if reason != run.error:
+                    streams.say(f"gpcatalog: {run.name}/{database}: {reason}")
+
+    def end(self, *, findings: bool = False) -> None:
+        """Exit with the worst code. findings: there are some at or above --fail-on."""
+        from gpcatalog.fleet.run import worst
+
+        code = worst(self.exit_code, Exit.FINDINGS if findings else Exit.CLEAN)
+        if code is not Exit.CLEAN:
+            raise typer.Exit(int(code))
+
+
+class _Progress:
+    """Progress on a terminal; one line for each cluster in a log."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.ended = 0
+
+    def message(self, cluster: str, message: Message) -> None:
+        """Take a message of a worker."""
+        from gpcatalog.fleet.messages import Reading
+
+        if isinstance(message, Reading):
+            streams.progress(
+                f"{self.ended} of {self.total} clusters read; {cluster}/{message.database}:"
+                f" {message.what}"
+            )
+
+    def end(self, run: ClusterRun) -> None:
+        """Take a cluster that ended."""
+        from gpcatalog.model.quantity import plural
+
+        self.ended += 1
+        streams.progress_done()
+        if sys.stderr.isatty():
+            return
+        said = f"{run.name}: {plural(len(run.snapshots), 'database')} read in {run.seconds:.1f} s"
+        if run.unread:
+            said += f", {len(run.unread)} not read"
+        if run.error:
+            said += f"; {run.error}"
+        streams.say(said)
+
+
+def _stored(name: str, cluster: ClusterSettings) -> ClusterRun:
+    """The newest stored snapshots of a cluster."""
+    from gpcatalog.fleet.run import ClusterRun
+    from gpcatalog.probes.target import target
+    from gpcatalog.store import series
+
+    run = ClusterRun(name=name)
+    where = target(cluster.conninfo)
+    for database in series.databases(where.host or "local", where.port):
+        if cluster.has(database):
+            place = series.folder(where.host or "local", where.port, database)
+            paths = [stored.path for stored in series.snapshots(place)]
+            if paths:
+                run.snapshots[database] = paths[-1]
+    if not run.snapshots:
+        run.error = (
+            f"there is no stored snapshot of {where.host or 'local'}:{where.port}; take one:"
+            f" gpcatalog snapshot take --cluster {name}"
+        )
+        run.fail(Exit.USAGE)
+    return run
+
+
+def _time_limit(choice: FleetChoice, fleet: Fleet) -> float | None:
+    """Seconds for the whole run. Raises CatalogError (2)."""
+    from gpcatalog.planner.policy import seconds
+
+    if not choice.timeout:
+        return fleet.timeout
+    try:
+        found = seconds(choice.timeout)
+    except ValueError as e:
+        raise CatalogError(f"--timeout: {e}") from None
+    if found <= 0:
+        raise CatalogError("--timeout must be more than 0")
+    return found
+
+
+@contextlib.contextmanager
+def reading(
+    choice: FleetChoice, command: str, *, store: bool, timeouts: Timeouts | None = None
+) -> Iterator[FleetRun]:
+    """Take a snapshot of each database of the chosen clusters, or find the newest stored ones.
+
+    command: its name, for the lock; store: whether new snapshots go to their series; they are
+    removed at the end otherwise. Raises CatalogError for the file, or if the same run is active.
+    """
+    from gpcatalog.fleet import settings
+    from gpcatalog.fleet.lock import only_run
+    from gpcatalog.fleet.messages import Job
+    from gpcatalog.fleet.run import read_all
+    from gpcatalog.probes.connection import Timeouts as Limits
+
+    fleet = settings.read(choice.config)
+    clusters = fleet.chosen(choice.cluster or [])
+    limit = _time_limit(choice, fleet)
+    until = None if limit is None else time.monotonic() + limit
+    if choice.stored:
+        runs = [_stored(name, one) for name, one in clusters.items()]
+        yield FleetRun(fleet=fleet, clusters=clusters, runs=runs, until=until)
+        return
+    limits = timeouts or Limits()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(only_run(command, fleet.file, list(clusters)))
+        jobs = {}
+        for name, one in clusters.items():
+            folder = ""
+            if not store:
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="gpcatalog-"))
+            jobs[name] = Job(
+                conninfo=one.conninfo,
+                databases=one.databases,
+                exclude=one.exclude,
+                folder=folder,
+                statement_ms=limits.statement_ms,
+                lock_ms=limits.lock_ms,
+            )
+        shown = _Progress(len(jobs))
+        found = {}
+        with contextlib.closing(
+            read_all(jobs, at_once=choice.jobs or fleet.jobs, timeout=limit, notify=shown.message)
+        ) as ended:
+            for run in ended:
+                found[run.name] = run
+                shown.end(run)
+                if store:
+                    streams.kept.extend(map(str, run.snapshots.values()))
+        runs = [found[name] for name in clusters]
+        yield FleetRun(fleet=fleet, clusters=clusters, runs=runs, until=until)
+
+
+def file_for(folder: Path, cluster: str, database: str, suffix: str) -> Path:
+    """The file of a database in a folder of results: FOLDER/CLUSTER/DATABASE.SUFFIX."""
+    from gpcatalog.store.series import safe_name
+
+    place = folder / cluster
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise CatalogError(f"cannot create {place}: {e.strerror or e}") from None
+    return place / f"{safe_name(database)}{suffix}"
+
+
+def worker() -> None:
+    """Read one cluster for a run over a fleet: a job on standard input, messages on standard output."""
+    import msgspec
+
+    from gpcatalog.fleet.messages import Job
+    from gpcatalog.fleet.worker import read_cluster
+
+    try:
+        job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
+    except (msgspec.DecodeError, msgspec.ValidationError) as e:
+        raise CatalogError(f"not a job of a fleet: {e}") from None
+    read_cluster(job, lambda message: streams.out(msgspec.json.encode(message).decode() + "\n"))

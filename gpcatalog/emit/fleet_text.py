@@ -1,0 +1,133 @@
+"""A fleet for people: the verdict, a line for each cluster, then findings."""
+
+from __future__ import annotations
+
+import msgspec
+from rich.console import Console
+
+from gpcatalog.audit.fleet import FleetCluster, FleetReport
+from gpcatalog.audit.report import Verdict
+from gpcatalog.emit.audit_text import finding_table
+from gpcatalog.emit.terminal import heading, table, text
+from gpcatalog.model.finding import Finding, Severity
+from gpcatalog.model.quantity import count, plural, size
+
+SHOWN = 20  # findings and limits
+NAMES = 3  # databases of a finding
+
+
+def _verdict(fleet: FleetReport) -> tuple[str, str]:
+    """The headline, and its style."""
+    numbers = {s: sum(f.severity is s for f in fleet.findings) for s in Severity}
+    failed = sum(not c.complete for c in fleet.clusters)
+    words = []
+    if numbers[Severity.CRITICAL]:
+        words.append(f"{numbers[Severity.CRITICAL]} critical")
+    if numbers[Severity.WARNING]:
+        words.append(plural(numbers[Severity.WARNING], "warning"))
+    said = " and ".join(words) or "no warnings"
+    head = f"{plural(len(fleet.clusters), 'cluster')}: {said}"
+    if failed:
+        head += f"; {plural(failed, 'cluster')} not read completely"
+    worst = bool(numbers[Severity.CRITICAL]) or failed
+    return head, "bold red" if worst else "bold yellow" if words else "bold green"
+
+
+def _limits(member: FleetCluster) -> list[tuple[str, Verdict]]:
+    """Limits of which 80 % or more is used, with the database, or the cluster for its own."""
+    seen = member.cluster
+    if seen is None:
+        return []
+    every = [(member.name, v) for v in seen.verdicts] + [
+        (f"{member.name}/{r.server.database}", v) for r in seen.databases for v in r.verdicts
+    ]
+    return [(where, v) for where, v in every if v.state in ("near", "over")]
+
+
+def _grouped(fleet: FleetReport) -> list[tuple[Finding, list[str]]]:
+    """Findings of severity warning and critical, each with its databases, the worst first.
+
+    The same finding in several databases is one entry.
+    """
+    found: dict[Finding, list[str]] = {}
+    for member in fleet.clusters:
+        for report in member.cluster.databases if member.cluster else ():
+            for finding in report.findings:
+                if finding.severity >= Severity.WARNING:
+                    key = msgspec.structs.replace(finding, detail="")
+                    found.setdefault(key, []).append(f"{member.name}/{report.server.database}")
+    return sorted(found.items(), key=lambda entry: (-entry[0].severity, entry[0].title))
+
+
+def _names(places: list[str]) -> str:
+    """The first names of a list.
+
+    >>> _names(["a/b"]), _names(["a/b", "a/c", "a/d", "b/a"])
+    ('a/b', 'a/b, a/c, a/d and 1 more')
+    """
+    more = f" and {len(places) - NAMES} more" if len(places) > NAMES else ""
+    return ", ".join(places[:NAMES]) + more
+
+
+def _line(member: FleetCluster) -> tuple[str, ...]:
+    """Cells of one cluster."""
+    seen = member.cluster
+    return (
+        member.name,
+        str(len(seen.databases)) if seen else "0",
+        count(seen.leaves) if seen and seen.leaves is not None else "?",
+        size(seen.catalog_bytes) if seen else "?",
+        size(seen.reclaimable_bytes) if seen else "?",
+        str(member.count(Severity.CRITICAL)) if seen else "?",
+        str(member.count(Severity.WARNING)) if seen else "?",
+    )
+
+
+def show(fleet: FleetReport, out: Console) -> None:
+    """Print the fleet's report."""
+    head, style = _verdict(fleet)
+    out.print(text(head, style))
+    out.print()
+    heads = (
+        "Cluster",
+        "databases",
+        "leaves",
+        "catalog",
+        "reclaim.",
+        "critical",
+        "warnings",
+    )
+    out.print(table("", heads, [_line(c) for c in fleet.clusters]))
+    for member in fleet.clusters:
+        if member.error:
+            out.print(text(f"not read: {member.name}: {member.error}", "yellow"))
+        for one in member.unread:
+            if not member.error or one.reason != member.error:
+                out.print(
+                    text(f"not audited: {member.name}/{one.database}: {one.reason}", "yellow")
+                )
+    limits = [entry for member in fleet.clusters for entry in _limits(member)]
+    if limits:
+        heading(out, "Limits")
+        lines = [
+            (where, v.what, v.word, f"{v.share:.0%}" if v.share is not None else "?")
+            for where, v in sorted(limits, key=lambda e: -(e[1].share or 0.0))[:SHOWN]
+        ]
+        out.print(table("", ("database", "limit", "state", "used"), lines, left=3))
+        _more(len(limits), out)
+    if not any(c.cluster for c in fleet.clusters):
+        return
+    heading(out, "Findings")
+    listed = _grouped(fleet)
+    if not listed:
+        out.print(text("no warnings", "green"))
+    for finding, places in listed[:SHOWN]:
+        named = msgspec.structs.replace(finding, title=f"{_names(places)}: {finding.title}")
+        out.print(finding_table(named, whole=False))
+    _more(len(listed), out)
+
+
+def _more(total: int, out: Console) -> None:
+    """Say how many entries of a list are not shown."""
+    if total > SHOWN:
+        out.print(text(f"and {total - SHOWN} more; --format json has all", "dim"))

@@ -1,0 +1,51 @@
+"""A lock that keeps two runs of one schedule apart."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.store import series
+
+
+def lock_file(command: str, file: Path, clusters: Sequence[str]) -> Path:
+    """The lock file of a command over these clusters of a fleet file."""
+    key = "\0".join([command, str(file.resolve()), *clusters])
+    digest = hashlib.sha256(key.encode()).hexdigest()[:12]
+    return series.home() / f"{command.replace(' ', '-')}-{digest}.lock"
+
+
+@contextlib.contextmanager
+def only_run(command: str, file: Path, clusters: Sequence[str]) -> Iterator[None]:
+    """Hold the lock of this run. The system releases it when the process ends, however it ends.
+
+    Raises CatalogError (4) if another process has it, (2) if the file cannot be written.
+    """
+    path = lock_file(command, file, clusters)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = path.open("a+", encoding="utf-8")
+    except OSError as e:
+        raise CatalogError(f"cannot write {path}: {e.strerror or e}") from None
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            stream.seek(0)
+            who = stream.read(200).strip() or "another process"
+            raise CatalogError(
+                f"this run is active already: {who}",
+                hint="wait until it ends, or stop that process",
+                exit_code=Exit.REFUSED,
+            ) from None
+        stream.seek(0)
+        stream.truncate()
+        stream.write(f"process {os.getpid()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC\n")
+        stream.flush()
+        yield

@@ -1,0 +1,192 @@
+"""A run over clusters: one worker process for each, several at once, under one time limit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from gpcatalog.errors import Exit
+from gpcatalog.fleet.messages import Failed, Job, Listed, Message, Reading, Taken
+from gpcatalog.model import secrets
+
+GRACE = 15.0  # seconds that a worker has to close its sessions before it is killed
+WORKER = "fleet-worker"  # the hidden command
+_LINES = msgspec.json.Decoder(Listed | Reading | Taken | Failed)
+_ORDER = (Exit.CLEAN, Exit.FINDINGS, Exit.USAGE, Exit.REFUSED, Exit.UNREACHABLE, Exit.INTERNAL)
+
+
+@dataclass(kw_only=True)
+class ClusterRun:
+    """What became of one cluster.
+
+    snapshots: new snapshot file of each database that was read
+    unread:    reason for each database that was not
+    error:     why the cluster could not be read at all, or not to its end; empty if it was
+    seconds:   duration
+    """
+
+    name: str
+    snapshots: dict[str, Path] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
+    error: str = ""
+    exit_code: Exit = Exit.CLEAN
+    seconds: float = 0.0
+
+    def fail(self, code: int) -> None:
+        """Make the exit code worse, if this code is."""
+        self.exit_code = worst(self.exit_code, Exit(code))
+
+
+def worst(*codes: Exit) -> Exit:
+    """The exit code that stands for several: an internal error before an unreachable server before
+    a refusal before wrong usage before findings.
+
+    >>> worst(Exit.FINDINGS, Exit.UNREACHABLE, Exit.CLEAN).name
+    'UNREACHABLE'
+    """
+    return max(codes, key=_ORDER.index, default=Exit.CLEAN)
+
+
+@dataclass
+class _Worker:
+    """A process that reads a cluster, and what it has reported."""
+
+    run: ClusterRun
+    process: subprocess.Popen[bytes]
+    errors: IO[bytes]
+    started: float
+    pending: set[str] = field(default_factory=set)
+    text: bytes = b""
+    done: bool = False
+
+    def take(self, piece: bytes, notify: Callable[[str, Message], None]) -> None:
+        """Take what the process wrote."""
+        *lines, self.text = (self.text + piece).split(b"\n")
+        for line in lines:
+            message = _LINES.decode(line)
+            if isinstance(message, Listed):
+                self.pending = set(message.databases)
+                self.done = not self.pending
+            elif isinstance(message, Taken):
+                self.pending.discard(message.database)
+                self.run.snapshots[message.database] = Path(message.path)
+            elif isinstance(message, Failed):
+                self.run.fail(message.exit_code)
+                if message.database:
+                    self.pending.discard(message.database)
+                    self.run.unread[message.database] = message.reason
+                else:
+                    self.run.error = message.reason
+                    self.done = True
+            notify(self.run.name, message)
+
+    def end(self, late: str) -> ClusterRun:
+        """Wait for the process and return the result. late: why it was stopped, if it was."""
+        code = self.process.wait()
+        self.run.seconds = time.monotonic() - self.started
+        if late:
+            self.run.error = late
+            self.run.fail(Exit.UNREACHABLE)
+        elif code != 0 or (self.pending and not self.done):
+            self.errors.seek(0)
+            said = self.errors.read().decode("utf-8", "replace").strip().splitlines()
+            words = secrets.masked(said[0].removeprefix("gpcatalog: ")) if said else ""
+            self.run.error = f"its process ended with {code}" + (f": {words}" if words else "")
+            self.run.fail(Exit.INTERNAL)
+        for name in sorted(self.pending):
+            self.run.unread.setdefault(name, self.run.error or "was not reached")
+        self.errors.close()
+        return self.run
+
+
+def _start(name: str, job: Job) -> _Worker:
+    """Start the process of a cluster; its job goes to standard input."""
+    errors = tempfile.TemporaryFile()  # noqa: SIM115 # closed in `end`
+    paths = os.pathsep.join(p for p in sys.path if p)
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "gpcatalog", WORKER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        env={**os.environ, "PYTHONPATH": paths},
+        start_new_session=True,  # Ctrl-C reaches the worker from here only
+    )
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError), process.stdin as stream:
+        stream.write(msgspec.json.encode(job))
+    return _Worker(ClusterRun(name=name), process, errors, time.monotonic())
+
+
+def _stop(workers: list[_Worker]) -> None:
+    """End processes as Ctrl-C would; kill those that do not end."""
+    for worker in workers:
+        with contextlib.suppress(ProcessLookupError):
+            worker.process.terminate()
+    until = time.monotonic() + GRACE
+    for worker in workers:
+        try:
+            worker.process.wait(max(0.0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            worker.process.kill()
+            worker.process.wait()
+
+
+def read_all(
+    jobs: dict[str, Job],
+    *,
+    at_once: int,
+    timeout: float | None,
+    notify: Callable[[str, Message], None],
+) -> Generator[ClusterRun, None, None]:
+    """Read the clusters and yield each as it ends.
+
+    at_once: number of clusters; timeout: seconds for all, None for no limit; notify: takes the name
+    of a cluster and each message of its worker. Clusters that are not finished in time are stopped
+    and reported with a reason. No process is left, however the caller ends.
+    """
+    waiting = deque(jobs.items())
+    until = None if timeout is None else time.monotonic() + timeout
+    busy: list[_Worker] = []
+    late = "" if timeout is None else f"not finished within the time limit of {timeout:g} s"
+    with selectors.DefaultSelector() as selector:
+        try:
+            while waiting or busy:
+                if until is not None and time.monotonic() >= until:
+                    break
+                while waiting and len(busy) < at_once:
+                    worker = _start(*waiting.popleft())
+                    busy.append(worker)
+                    assert worker.process.stdout is not None
+                    selector.register(worker.process.stdout, selectors.EVENT_READ, worker)
+                left = None if until is None else max(0.0, until - time.monotonic())
+                for key, _ in selector.select(left):
+                    worker = key.data
+                    piece = os.read(key.fd, 1 << 16)
+                    if piece:
+                        worker.take(piece, notify)
+                        continue
+                    selector.unregister(key.fileobj)
+                    busy.remove(worker)
+                    yield worker.end("")
+            _stop(busy)
+            for worker in busy:
+                assert worker.process.stdout is not None
+                worker.take(worker.process.stdout.read(), notify)
+                yield worker.end(late)
+            busy = []
+            for name, _ in waiting:
+                yield ClusterRun(name=name, error=late, exit_code=Exit.UNREACHABLE)
+        finally:
+            _stop(busy)

@@ -1,0 +1,120 @@
+"""The fleet file: what it may contain, and what is said about the rest."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gpcatalog.emit.metrics import clusters, openmetrics
+from gpcatalog.errors import CatalogError
+from gpcatalog.fleet import settings
+from gpcatalog.fleet.messages import Job
+from gpcatalog.fleet.worker import chosen
+from tests.test_cli import FIXTURE, run
+
+GOOD = """
+jobs = 2
+timeout = "90min"
+schedule = "daily"
+labels = { site = "berlin" }
+
+[cluster.dwh]
+conninfo = "service=dwh"
+databases = ["sales", "dwh_*"]
+exclude = ["*_old"]
+policy = "dwh.policy.toml"
+limits = { max_rewrite = "2TB", window = "6h" }
+labels = { team = "bi", site = "bonn" }
+schedule = "hourly"
+
+[cluster.crm-1]
+conninfo = "host=crm dbname=postgres user=monitor"
+"""
+
+
+def test_a_file_is_read_whole(tmp_path: Path) -> None:
+    fleet = settings.loads(GOOD, tmp_path / "gpcatalog.toml")
+    assert (fleet.jobs, fleet.timeout) == (2, 5400.0)
+    assert list(fleet.clusters) == ["dwh", "crm-1"]
+    dwh, crm = fleet.clusters.values()
+    assert dwh.labels == {"site": "bonn", "team": "bi"}
+    assert crm.labels == {"site": "berlin"}
+    assert dwh.limits.max_rewrite == "2TB"
+    assert fleet.policy_of(dwh) == tmp_path / "dwh.policy.toml"
+    assert fleet.policy_of(crm) is None
+    assert (fleet.schedule_of(dwh), fleet.schedule_of(crm)) == ("hourly", "daily")
+    assert [dwh.has(n) for n in ("sales", "dwh_new", "dwh_old", "x")] == [True, True, False, False]
+    assert crm.has("anything")
+    assert list(fleet.chosen(["crm-1"])) == ["crm-1"]
+    with pytest.raises(CatalogError, match="has no cluster 'web'") as caught:
+        fleet.chosen(["web"])
+    assert caught.value.hint == "clusters: dwh, crm-1"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("", "lists no cluster", r"\[cluster\.NAME\]"),
+        ("[cluster.a]", r"\[cluster.a\] has no key 'conninfo'", "patterns"),
+        ("[cluster.a]\nconninfo = 'password=x'", r"\[cluster.a\]: conninfo has a password", "pgpass"),
+        ("[cluster.a]\nconninfo = 'postgresql://u:secret@h/d'", "conninfo has a password", "pgpass"),
+        ("[cluster.a]\nconninfo = 'hots=x'", r"\[cluster.a\]: conninfo: not a connection", "psql"),
+        ("[cluster.a]\nconninfo = ''\ndatabase = ['x']", r"'database' in \[cluster.a\]", "databases"),
+        ("[cluster.a]\nconninfo = ''\ndatabases = 'x'", "Expected `array`.*cluster.a.databases", ""),
+        ("[cluster.a]\nconninfo = ''\nlimits = {max = 1}", r"'max' in \[cluster.a.limits\]", "window"),
+        ("[cluster.a]\nconninfo = ''\nlimits = {window = 'soon'}", r"cluster.a.*window.*'soon'", ""),
+        ("[cluster.'a b']\nconninfo = ''", "'a b' is not the name of a cluster", "letters"),
+        ("[cluster.'../x']\nconninfo = ''", "'../x' is not the name of a cluster", "letters"),
+        ("[cluster.a]\nconninfo = ''\nlabels = {server = 'x'}", "have a label 'server'", "another"),
+        ("labels = {'a-b' = 'x'}\n[cluster.a]\nconninfo = ''", "'a-b' is not the name of a label", ""),
+        ("jobs = 0\n[cluster.a]\nconninfo = ''", "Expected `int` >= 1.*jobs", ""),
+        ("timeout = 'later'\n[cluster.a]\nconninfo = ''", "timeout: 'later' is not a period", ""),
+        ("jobz = 1", "unknown key 'jobz' in the top level", "jobs, timeout"),
+        ("[cluster.a", "is not valid TOML", "quotes"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(text: str, message: str, hint: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        settings.loads(text, Path("fleet.toml"))
+    assert caught.value.message.startswith("fleet.toml")
+    assert re.search(message, caught.value.message), caught.value.message
+    assert re.search(hint, caught.value.hint), caught.value.hint
+    assert "secret" not in caught.value.message + caught.value.hint
+
+
+def test_where_the_file_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user"))
+    monkeypatch.setenv("XDG_CONFIG_DIRS", f"{tmp_path / 'site'}:{tmp_path / 'more'}")
+    with pytest.raises(CatalogError, match="there is no fleet file") as caught:
+        settings.find("")
+    assert str(tmp_path / "user/gpcatalog/gpcatalog.toml") in caught.value.message
+    for folder in ("more", "site", "user"):
+        place = tmp_path / folder / "gpcatalog"
+        place.mkdir(parents=True)
+        (place / "gpcatalog.toml").write_text(GOOD)
+        assert settings.find("") == place / "gpcatalog.toml"
+    assert settings.find("x.toml") == Path("x.toml")
+
+
+def test_labels_of_metrics_are_reserved() -> None:
+    """Every label that a metric has; a label of a fleet by that name would be there twice."""
+    said = run("metrics", "--snapshot", str(FIXTURE), "--top", "3")
+    fleet = openmetrics([clusters([({"cluster": "a"}, 1, 0, 1.0)])])
+    there = set(re.findall(r'[{,]([a-z_]+)="', said.stdout + fleet))
+    assert there
+    assert there <= settings.OWN_LABELS
+
+
+def test_databases_that_are_named_and_not_there() -> None:
+    job = Job(
+        conninfo="",
+        databases=["sales", "gone", "old", "dwh_*", "none_*"],
+        exclude=["old", "dwh_2*"],
+        folder="",
+        statement_ms=1,
+        lock_ms=1,
+    )
+    there = ["dwh_1", "dwh_2", "old", "other", "sales"]
+    assert chosen(job, there) == (["dwh_1", "sales"], ["gone"])
