@@ -11,6 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from gpcatalog.commands.common import complete
 from gpcatalog.commands.plan import plan as command
 from gpcatalog.planner import plan_file, planning
 from gpcatalog.planner.operations import Externalise, Flatten, Merge, Reconfigure, Unpartition
@@ -23,7 +24,7 @@ from tests.planner import live
 from tests.planner.test_plan import check_plan
 
 app = typer.Typer()
-app.command()(command)
+app.command()(complete(command))
 
 
 def planned(snapshot: Snapshot, **rule: Any) -> dict[str, TablePlan]:

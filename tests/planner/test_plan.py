@@ -19,6 +19,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from gpcatalog.audit.build import build
+from gpcatalog.commands.common import complete
 from gpcatalog.commands.plan import plan as command
 from gpcatalog.emit import plan_text
 from gpcatalog.errors import CatalogError
@@ -647,7 +648,7 @@ def test_without_sizes() -> None:
 @pytest.fixture
 def app() -> typer.Typer:
     found = typer.Typer()
-    found.command()(command)
+    found.command()(complete(command))
     return found
 
 

@@ -15,6 +15,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as textfile
 from typer.testing import CliRunner
 
+from gpcatalog.commands.common import complete
 from gpcatalog.commands.plan import plan as plan_command
 from gpcatalog.commands.report import metrics as metrics_command
 from gpcatalog.commands.report import report as report_command
@@ -30,10 +31,10 @@ from tests.growth import made
 
 FIXTURE = Path(__file__).parents[2] / "fixtures/greenplum6.gpcatalog"
 app = typer.Typer()
-app.command("report")(report_command)
-app.command("metrics")(metrics_command)
+app.command("report")(complete(report_command))
+app.command("metrics")(complete(metrics_command))
 plan_app = typer.Typer()
-plan_app.command()(plan_command)
+plan_app.command()(complete(plan_command))
 
 HOSTILE = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a&b", "it's", "\x1b[31mred", "line\nbreak", "back\\slash", '"quoted"',
