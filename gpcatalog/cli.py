@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+from enum import StrEnum
 from types import FrameType
 from typing import Annotated, NoReturn
 
@@ -27,7 +28,15 @@ from gpcatalog.commands.latency import latency
 from gpcatalog.commands.migrate import migrate
 from gpcatalog.commands.plan import plan
 from gpcatalog.commands.report import metrics, report
-from gpcatalog.commands.streams import advice, kept, out, progress_done, say
+from gpcatalog.commands.streams import (
+    advice,
+    fail,
+    kept,
+    log_as_json,
+    out,
+    progress_done,
+    say,
+)
 from gpcatalog.commands.usage_errors import in_own_words, is_usage_error
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.fleet.run import WORKER
@@ -84,6 +93,13 @@ class Interrupted(BaseException):
         self.number = number
 
 
+class LogFormat(StrEnum):
+    """Format of the messages on standard error."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 def _version(value: bool) -> None:
     if value:
         out(f"gpcatalog {__version__}\n")
@@ -98,8 +114,15 @@ def _options(
             "--version", callback=_version, is_eager=True, help="Print the version and stop."
         ),
     ] = False,
+    log_format: Annotated[
+        LogFormat,
+        typer.Option(
+            "--log-format",
+            help="Format of messages on standard error; json: one object on each line.",
+        ),
+    ] = LogFormat.TEXT,
 ) -> None:
-    pass
+    log_as_json(log_format is LogFormat.JSON)
 
 
 _AGAIN = 0.02  # seconds after which a signal that came during an import is sent again
@@ -156,10 +179,7 @@ def _run() -> int:
                 raise in_own_words(e) from None
             raise
     except CatalogError as e:
-        progress_done()
-        say(f"gpcatalog: {printable(e.message)}")
-        if e.hint:
-            say(f"  hint: {printable(e.hint)}")
+        fail(printable(e.message), printable(e.hint), exit_code=int(e.exit_code))
         return int(e.exit_code)
     except BrokenPipeError:
         _nobody_reads()
@@ -175,18 +195,21 @@ def _run() -> int:
                 say(printable(line))
         return code
     except Exception as e:
-        progress_done()
         if isinstance(e, OSError) and e.errno in _FULL:
             _nobody_reads()
-            say(f"gpcatalog: cannot write: {e.strerror}")
-            say("  hint: standard output was closed, or the disk for temporary files is full")
+            fail(
+                f"cannot write: {e.strerror}",
+                "standard output was closed, or the disk for temporary files is full",
+                exit_code=int(Exit.USAGE),
+            )
             return int(Exit.USAGE)
         if os.environ.get("GPCATALOG_DEBUG"):
+            progress_done()
             raise
-        say(f"gpcatalog: internal error: {type(e).__name__}: {' '.join(str(e).split())[:300]}")
-        say(
-            "  hint: this is a bug; run the command again with GPCATALOG_DEBUG=1 and report"
-            " the output"
+        fail(
+            f"internal error: {type(e).__name__}: {' '.join(str(e).split())[:300]}",
+            "this is a bug; run the command again with GPCATALOG_DEBUG=1 and report the output",
+            exit_code=int(Exit.INTERNAL),
         )
         return int(Exit.INTERNAL)
     return 0
@@ -208,10 +231,9 @@ def main() -> NoReturn:
         code = _run()
     except Interrupted as e:
         _nobody_reads()
-        progress_done()
         left = f"already written: {', '.join(kept)}" if kept else "no files were left behind"
-        say(f"gpcatalog: interrupted; {printable(left)}")
         code = 128 + e.number
+        fail(f"interrupted; {printable(left)}", exit_code=code)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # everything is said and done
     sys.exit(code)

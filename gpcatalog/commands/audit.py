@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -75,6 +76,18 @@ def audit(
             help="Output format; nagios: a line for Nagios, with the exit code of a plugin.",
         ),
     ] = AuditFormat.TEXT,
+    notify_command: Annotated[
+        str,
+        typer.Option(
+            "--notify-command",
+            metavar="CMD",
+            help=(
+                "Run this program, without a shell, when problems are new, worse, better or gone;"
+                " it receives the change as JSON on standard input."
+            ),
+            show_default=False,
+        ),
+    ] = "",
     verbose: options.Verbose = False,
     quiet: options.Quiet = False,
     color: Colour = ColorChoice.AUTO,
@@ -95,7 +108,15 @@ def audit(
         level = options.detail(verbose=verbose, quiet=quiet)
         every = all_databases or fleet.given
         _check(only or [], format, fail_on, plain=not (verbose or quiet), every=every)
-        limits = options.timeouts(statement_timeout, lock_timeout)
+        request = _Request(
+            only=only or [],
+            store=store,
+            timeouts=options.timeouts(statement_timeout, lock_timeout),
+            format=format,
+            color=color,
+            fail_on=fail_on,
+            notify=_notification(notify_command, format, only=only, snapshot=snapshot, demo=demo),
+        )
         if fleet.given:
             fleet.refuse(
                 conninfo=conninfo,
@@ -105,7 +126,7 @@ def audit(
                 save=save,
                 maintenance=maintenance,
             )
-            _audit_fleet(fleet, only or [], store, limits, format, color, fail_on)
+            _audit_fleet(fleet, request)
             return
         if all_databases:
             if snapshot or demo or save or maintenance:
@@ -113,12 +134,15 @@ def audit(
                     "--all-databases needs a connection and cannot be combined with --snapshot,"
                     " --demo, --save or --maintenance"
                 )
-            _audit_all(conninfo, only or [], store, limits, format, color, fail_on)
+            _audit_all(conninfo, request)
             return
-        with snapshot_source.snapshot_of(
-            conninfo, snapshot, demo, save=save, store=store, timeouts=limits
-        ) as path:
-            report = judged(path, only or [], notify=streams.say)
+        with (
+            _unread_notified(conninfo, request),
+            snapshot_source.snapshot_of(
+                conninfo, snapshot, demo, save=save, store=store, timeouts=request.timeouts
+            ) as path,
+        ):
+            report = judged(path, request.only, notify=streams.say)
             if maintenance:
                 from gpcatalog.migration.maintenance import script
 
@@ -127,8 +151,75 @@ def audit(
             _show(report, format, color, level, kept)
     if maintenance:
         streams.say(f"wrote the maintenance script {maintenance}")
+    if request.notify:
+        place = _place(conninfo)
+        _notify(request, place, [(place, report)], {})
     if fail_on.reached(report.findings):
         raise typer.Exit(Exit.FINDINGS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Request:
+    """The options of a call that are for each database. notify: program and arguments, or empty."""
+
+    only: list[str]
+    store: bool
+    timeouts: Timeouts
+    format: AuditFormat
+    color: ColorChoice
+    fail_on: FailOn
+    notify: list[str]
+
+
+def _notification(command: str, format: AuditFormat, **others: object) -> list[str]:
+    """The program of --notify-command and its arguments; empty without one. Raises CatalogError."""
+    if not command:
+        return []
+    for name, value in {"format nagios": format is AuditFormat.NAGIOS, **others}.items():
+        if value:
+            raise CatalogError(
+                f"--notify-command cannot be combined with --{name}: it reports the change of all"
+                " findings since the last audit"
+            )
+    from gpcatalog.services.notification import words_of
+
+    return words_of(command)
+
+
+def _place(conninfo: str) -> str:
+    """Host, port and database of a connection, for notifications."""
+    from gpcatalog.probes.target import target
+
+    where = target(conninfo)
+    return f"{where.host or 'local'}:{where.port}/{where.database}"
+
+
+def _notify(
+    request: _Request,
+    subject: str,
+    reports: Iterable[tuple[str, Report]],
+    unread: dict[str, str],
+) -> None:
+    """Notify of what changed. unread: reason for each place that could not be audited."""
+    if not request.notify:
+        return
+    from gpcatalog.audit import changes
+    from gpcatalog.services.notification import notify
+
+    problems = [p for place, report in reports for p in changes.problems_of(place, report.findings)]
+    problems += [changes.unread(place, reason) for place, reason in unread.items()]
+    notify(request.notify, subject, problems, list(unread))
+
+
+@contextlib.contextmanager
+def _unread_notified(conninfo: str, request: _Request) -> Iterator[None]:
+    """Notify if the database cannot be read, before the error is reported."""
+    try:
+        yield
+    except CatalogError as e:
+        if request.notify and e.exit_code == Exit.UNREACHABLE:
+            _notify(request, _place(conninfo), [], {_place(conninfo): e.message})
+        raise
 
 
 def _check(
@@ -184,15 +275,8 @@ def _show(report: Report, format: AuditFormat, color: ColorChoice, level: str, k
         audit_text.show(report, streams.console(color), audit_text.Detail(level), kept=kept)
 
 
-def _audit_all(
-    conninfo: str,
-    only: list[str],
-    store: bool,
-    timeouts: Timeouts,
-    format: AuditFormat,
-    color: ColorChoice,
-    fail_on: FailOn,
-) -> None:
+def _audit_all(conninfo: str, request: _Request) -> None:
+    """Audit all databases of a cluster and print one report."""
     from psycopg.conninfo import make_conninfo
 
     from gpcatalog.audit.cluster import combine
@@ -200,7 +284,8 @@ def _audit_all(
     from gpcatalog.probes.target import as_conninfo
 
     base = as_conninfo(conninfo)
-    with connect(base, timeouts=timeouts) as session:
+    server = _place(conninfo).rpartition("/")[0]
+    with _unread_notified(conninfo, request), connect(base, timeouts=request.timeouts) as session:
         try:
             names = [row["database"] for row in session.rows("databases")]
         except ProbeFailed as e:
@@ -211,9 +296,9 @@ def _audit_all(
     for name in names:
         try:
             with snapshot_source.snapshot_of(
-                make_conninfo(base, dbname=name), store=store, timeouts=timeouts
+                make_conninfo(base, dbname=name), store=request.store, timeouts=request.timeouts
             ) as path:
-                reports.append(judged(path, only, notify=streams.say))
+                reports.append(judged(path, request.only, notify=streams.say))
         except CatalogError as e:
             if e.exit_code != Exit.UNREACHABLE:
                 raise
@@ -225,35 +310,35 @@ def _audit_all(
             exit_code=Exit.UNREACHABLE,
         )
     cluster = combine(reports, lost)
-    if format is AuditFormat.JSON:
+    if request.format is AuditFormat.JSON:
         streams.as_json(cluster)
-    elif format is AuditFormat.NAGIOS:
+    elif request.format is AuditFormat.NAGIOS:
         from gpcatalog.emit import nagios
 
         _print_state(nagios.of_cluster(cluster))
     else:
         from gpcatalog.emit import cluster_text
 
-        cluster_text.show(cluster, streams.console(color))
-    if fail_on.reached(cluster.findings):
+        cluster_text.show(cluster, streams.console(request.color))
+    _notify(
+        request,
+        f"{server} all databases",
+        [(f"{server}/{r.server.database}", r) for r in reports],
+        {f"{server}/{name}": reason for name, reason in lost},
+    )
+    if request.fail_on.reached(cluster.findings):
         raise typer.Exit(Exit.FINDINGS)
 
 
-def _audit_fleet(
-    fleet: FleetChoice,
-    only: list[str],
-    store: bool,
-    timeouts: Timeouts,
-    format: AuditFormat,
-    color: ColorChoice,
-    fail_on: FailOn,
-) -> None:
+def _audit_fleet(fleet: FleetChoice, request: _Request) -> None:
     """Audit the clusters of the fleet file and print one report."""
     from gpcatalog.audit.cluster import Unread, combine
     from gpcatalog.audit.fleet import FleetCluster, combine_clusters
 
-    with reading(fleet, "audit", store=store, timeouts=timeouts) as read:
-        reports = read.over(lambda cluster, database, path: judged(path, only, notify=streams.say))
+    with reading(fleet, "audit", store=request.store, timeouts=request.timeouts) as read:
+        reports = read.over(
+            lambda cluster, database, path: judged(path, request.only, notify=streams.say)
+        )
     members = []
     for run in read.runs:
         found = list(reports[run.name].values())
@@ -270,14 +355,30 @@ def _audit_fleet(
             )
         )
     whole = combine_clusters(members)
-    if format is AuditFormat.JSON:
+    if request.format is AuditFormat.JSON:
         streams.as_json(whole)
-    elif format is AuditFormat.NAGIOS:
+    elif request.format is AuditFormat.NAGIOS:
         from gpcatalog.emit import nagios
 
         _print_state(nagios.of_fleet(whole))
     else:
         from gpcatalog.emit import fleet_text
 
-        fleet_text.show(whole, streams.console(color))
-    read.end(findings=fail_on.reached(whole.findings))
+        fleet_text.show(whole, streams.console(request.color))
+    _notify(
+        request,
+        "\0".join([str(read.fleet.file.resolve()), *read.clusters]),
+        [
+            (f"{name}/{database}", report)
+            for name, found in reports.items()
+            for database, report in found.items()
+        ],
+        {run.name: run.error for run in read.runs if run.error}
+        | {
+            f"{run.name}/{database}": reason
+            for run in read.runs
+            for database, reason in run.unread.items()
+            if reason != run.error
+        },
+    )
+    read.end(findings=request.fail_on.reached(whole.findings))

@@ -165,10 +165,17 @@ class FleetRun:
         """A line for each database that was not read, on standard error."""
         for run in self.runs:
             if run.error:
-                streams.say(f"gpcatalog: {run.name}: {run.error}")
+                streams.say(
+                    f"gpcatalog: {run.name}: {run.error}", level="warning", cluster=run.name
+                )
             for database, reason in run.unread.items():
                 if reason != run.error:
-                    streams.say(f"gpcatalog: {run.name}/{database}: {reason}")
+                    streams.say(
+                        f"gpcatalog: {run.name}/{database}: {reason}",
+                        level="warning",
+                        cluster=run.name,
+                        database=database,
+                    )
 
     def end(self, *, findings: bool = False) -> None:
         """Exit with the worst code. findings: there are some at or above --fail-on."""
@@ -209,7 +216,16 @@ class _Progress:
             said += f", {len(run.unread)} not read"
         if run.error:
             said += f"; {run.error}"
-        streams.say(said)
+        streams.say(
+            said,
+            level="warning" if run.error or run.unread else "info",
+            event="cluster",
+            cluster=run.name,
+            databases_read=len(run.snapshots),
+            databases_unread=len(run.unread),
+            seconds=round(run.seconds, 3),
+            **({"error": run.error} if run.error else {}),
+        )
 
 
 def _stored(name: str, cluster: ClusterSettings) -> ClusterRun:

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.plain_text import is_unicode
+from gpcatalog.model.secrets import masked
 
 if TYPE_CHECKING:
     from gpcatalog.commands.options import ColorChoice
@@ -24,6 +27,9 @@ advice: list[
     str
 ] = []  # lines for standard error once the command has succeeded: a failure is one message
 kept: list[str] = []  # files that this run wrote whole: what an interruption does not take back
+
+
+_log_json = False
 
 
 def progress(line: str) -> None:
@@ -38,9 +44,42 @@ def progress_done() -> None:
         print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
 
 
-def say(line: str) -> None:
-    """A message beside the result."""
-    print(line, file=sys.stderr, flush=True)
+def log_as_json(chosen: bool) -> None:
+    """Write messages on standard error as JSON, one object a line."""
+    global _log_json
+    _log_json = chosen
+
+
+def say(line: str, *, level: str = "info", **fields: object) -> None:
+    """A message beside the result.
+
+    level: "info", "warning" or "error"; fields: what a program wants to know of the message. Both
+    are in a log of JSON only.
+    """
+    if not _log_json:
+        print(line, file=sys.stderr, flush=True)
+        return
+    record = {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "level": level,
+        "message": line.removeprefix("gpcatalog: ").strip(),
+        **fields,
+    }
+    whole = {k: masked(v) if isinstance(v, str) else v for k, v in record.items()}
+    # masking the JSON again could take its quotation marks for a part of a password
+    stream = getattr(sys.stderr, "unmasked", sys.stderr)
+    print(json.dumps(whole), file=stream, flush=True)
+
+
+def fail(message: str, hint: str = "", *, exit_code: int) -> None:
+    """The message of a failure with its hint."""
+    progress_done()
+    if _log_json:
+        say(message, level="error", exit_code=exit_code, **({"hint": hint} if hint else {}))
+        return
+    say(f"gpcatalog: {message}")
+    if hint:
+        say(f"  hint: {hint}")
 
 
 def out(text: str) -> None:

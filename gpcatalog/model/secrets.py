@@ -37,6 +37,11 @@ class MaskedSecret:
     def __init__(self, stream: object) -> None:
         self._stream = stream
 
+    @property
+    def unmasked(self) -> object:
+        """The stream beneath, for text whose parts are masked already."""
+        return self._stream
+
     def write(self, text: str) -> int:
         """Write it masked; returns the length of what was to be written."""
         self._stream.write(masked(text))  # type: ignore[attr-defined]

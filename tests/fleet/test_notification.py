@@ -1,0 +1,148 @@
+"""The program of --notify-command: when it runs, what it gets, and what happens if it fails."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from gpcatalog.lab.postgres import PrivateServer, free_port
+from tests.test_cli import one_message, run
+
+PROGRAM = """\
+import sys
+from pathlib import Path
+folder = Path(sys.argv[1])
+(folder / f"{len(list(folder.iterdir()))}.json").write_bytes(sys.stdin.buffer.read())
+print("noise on standard output")
+sys.exit(int(sys.argv[2]))
+"""
+
+
+class Program:
+    """A program that keeps what it receives and ends with a chosen code."""
+
+    def __init__(self, place: Path) -> None:
+        self.file = place / "a program.py"
+        self.file.write_text(PROGRAM)
+        self.received = place / "received"
+        self.received.mkdir()
+
+    def command(self, code: int = 0) -> str:
+        return f"'{sys.executable}' '{self.file}' '{self.received}' {code}"
+
+    def taken(self) -> list[dict[str, Any]]:
+        """What it received so far, and forget it."""
+        files = sorted(self.received.iterdir(), key=lambda f: int(f.stem))
+        found = [json.loads(f.read_text()) for f in files]
+        for file in files:
+            file.unlink()
+        return found
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return Program(tmp_path)
+
+
+def autovacuum(server: PrivateServer, value: str) -> None:
+    with psycopg.connect(server.conninfo("postgres"), autocommit=True) as conn:
+        conn.execute(f"ALTER SYSTEM SET autovacuum = {value}".encode())
+        conn.execute("SELECT pg_reload_conf()")
+
+
+def rules(problems: list[dict[str, Any]]) -> list[str]:
+    return [p["rule"] for p in problems]
+
+
+def test_it_runs_when_the_state_changes(own_server: PrivateServer, program: Program) -> None:
+    dsn = own_server.conninfo("postgres")
+
+    def audit() -> list[dict[str, Any]]:
+        said = run("audit", dsn, "--notify-command", program.command(), "--format", "json")
+        assert said.returncode == 0, said.stderr
+        assert json.loads(said.stdout)["schema"].startswith("gpcatalog.audit/")
+        return program.taken()
+
+    (first,) = audit()
+    assert first["schema"] == "gpcatalog.notification/1"
+    assert (first["before"], first["state"]) == (None, "warning")
+    assert rules(first["new"]) == ["autovacuum-off"]
+    assert first["new"][0]["place"].endswith("/postgres")
+    assert first["new"][0]["remedy"]
+    assert audit() == []
+    autovacuum(own_server, "on")
+    (gone,) = audit()
+    assert (gone["before"], gone["state"], gone["new"]) == ("warning", "ok", [])
+    assert rules(gone["gone"]) == ["autovacuum-off"]
+    assert audit() == []
+
+
+def test_a_failure_is_reported_and_repeated(own_server: PrivateServer, program: Program) -> None:
+    dsn = own_server.conninfo("postgres")
+    words = ("audit", dsn, "--quiet", "--notify-command")
+    failed = run(*words, program.command(7))
+    assert failed.returncode == 3
+    assert "WARNING" in failed.stdout
+    assert "the notification command failed with 7: noise on standard output" in failed.stderr
+    assert len(program.taken()) == 1
+    # the state of another command is another one; the same command is called again
+    assert run(*words, program.command(7)).returncode == 3
+    assert len(program.taken()) == 1
+
+
+def test_a_server_that_is_down_is_news_and_hides_no_problem(
+    own_server: PrivateServer, program: Program, tmp_path: Path
+) -> None:
+    file = tmp_path / "f.toml"
+    place = psycopg.conninfo.conninfo_to_dict(own_server.conninfo("postgres"))
+
+    def audit(port: object) -> list[dict[str, Any]]:
+        conninfo = psycopg.conninfo.make_conninfo(**(place | {"port": port}))
+        file.write_text(f'[cluster.one]\nconninfo = "{conninfo}"\ndatabases = ["postgres"]\n')
+        run("audit", "--config", str(file), "--notify-command", program.command())
+        return program.taken()
+
+    (first,) = audit(place["port"])
+    assert rules(first["new"]) == ["autovacuum-off"]
+    (down,) = audit(free_port())
+    assert (rules(down["new"]), down["gone"]) == (["unread"], [])
+    assert down["state"] == "critical"
+    assert down["new"][0]["title"].startswith("could not be audited: cannot connect")
+    (up,) = audit(place["port"])
+    assert (rules(up["gone"]), up["new"]) == (["unread"], [])
+
+
+def test_one_database_that_is_down(program: Program) -> None:
+    said = run(
+        "audit",
+        f"host=127.0.0.1 port={free_port()} dbname=x",
+        "--notify-command",
+        program.command(),
+    )
+    one_message(said, 3, "cannot connect")
+    (down,) = program.taken()
+    assert rules(down["new"]) == ["unread"]
+
+
+@pytest.mark.parametrize(
+    ("words", "pattern"),
+    [
+        (("--notify-command", "no-such-program x"), "there is no program 'no-such-program'"),
+        (("--notify-command", "'"), "--notify-command: No closing quotation"),
+        (("--notify-command", "cat", "--format", "nagios"), ""),
+        (("--notify-command", "cat", "--only", "autovacuum-off"), "cannot be combined with --only"),
+        (("--notify-command", "cat", "--demo"), "cannot be combined with --demo"),
+    ],
+)
+def test_wrong_calls(words: tuple[str, ...], pattern: str) -> None:
+    said = run("audit", *words)
+    if "nagios" in words:
+        assert said.returncode == 3
+        assert "--notify-command cannot be combined with --format nagios" in said.stdout
+    else:
+        one_message(said, 2, pattern)
