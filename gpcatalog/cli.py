@@ -28,6 +28,7 @@ from gpcatalog.commands.latency import latency
 from gpcatalog.commands.migrate import migrate
 from gpcatalog.commands.plan import plan
 from gpcatalog.commands.report import metrics, report
+from gpcatalog.commands.schedule import schedule
 from gpcatalog.commands.streams import (
     advice,
     fail,
@@ -69,6 +70,7 @@ for command in (
     plan,
     migrate,
     check,
+    schedule,
     introspection.rules,
     introspection.probes,
     introspection.schema,

@@ -327,3 +327,32 @@ def test_the_messages_named_are_the_programs() -> None:
     for message in named:
         for piece in re.split(r"\s*…\s*", message):
             assert not piece or piece in printed, message
+
+
+FREQUENT = {  # rules about the moment: a daily audit can miss what they report
+    "ddl-waits": "every 5 to 10 minutes",
+    "lock-manager-waits": "every 5 to 10 minutes",
+    "segment-down": "every 5 to 10 minutes",
+    "catalog-horizon-held": "hourly",
+    "premake-cover-low": "hourly",
+}
+
+
+def test_the_table_of_corrective_actions() -> None:
+    """docs/monitoring.md has each rule with how often to check it and what to do."""
+    from gpcatalog.audit import rules
+
+    lines = ["| rule | check | corrective action |", "| --- | --- | --- |"]
+    for rule in rules.every():
+        action = " ".join(rules.page(rule)["What to do"].split())
+        lines.append(
+            f"| `{rule}` | {FREQUENT.get(rule, 'daily')} | {action[0].upper()}{action[1:]} |"
+        )
+    assert set(FREQUENT) <= set(rules.every())
+    page = ROOT / "docs/monitoring.md"
+    text = page.read_text()
+    head, mark, _ = text.partition("<!-- rules -->\n")
+    wanted = head + mark + "\n".join(lines) + "\n"
+    if os.environ.get("GPCATALOG_TEST_UPDATE"):
+        page.write_text(wanted)
+    assert page.read_text() == wanted

@@ -27,6 +27,7 @@ from gpcatalog.services.audits import judged
 
 if TYPE_CHECKING:
     from gpcatalog.audit.report import Report
+    from gpcatalog.emit.metrics import Family
     from gpcatalog.probes.connection import Timeouts
 
 
@@ -76,6 +77,15 @@ def audit(
             help="Output format; nagios: a line for Nagios, with the exit code of a plugin.",
         ),
     ] = AuditFormat.TEXT,
+    metrics: Annotated[
+        Path | None,
+        typer.Option(
+            "--metrics",
+            metavar="FILE",
+            help="Write the metrics to this file, too, as `gpcatalog metrics` does.",
+            show_default=False,
+        ),
+    ] = None,
     notify_command: Annotated[
         str,
         typer.Option(
@@ -115,6 +125,7 @@ def audit(
             format=format,
             color=color,
             fail_on=fail_on,
+            metrics=metrics,
             notify=_notification(notify_command, format, only=only, snapshot=snapshot, demo=demo),
         )
         if fleet.given:
@@ -142,7 +153,8 @@ def audit(
                 conninfo, snapshot, demo, save=save, store=store, timeouts=request.timeouts
             ) as path,
         ):
-            report = judged(path, request.only, notify=streams.say)
+            report, families = request.examine(path, {})
+            request.write_metrics([families])
             if maintenance:
                 from gpcatalog.migration.maintenance import script
 
@@ -160,7 +172,10 @@ def audit(
 
 @dataclass(frozen=True, kw_only=True)
 class _Request:
-    """The options of a call that are for each database. notify: program and arguments, or empty."""
+    """The options of a call that are for each database.
+
+    metrics: file for the metrics, or None; notify: program and arguments, or empty
+    """
 
     only: list[str]
     store: bool
@@ -168,7 +183,27 @@ class _Request:
     format: AuditFormat
     color: ColorChoice
     fail_on: FailOn
+    metrics: Path | None
     notify: list[str]
+
+    def examine(self, path: Path, labels: dict[str, str]) -> tuple[Report, list[Family]]:
+        """The report of a snapshot; and its metrics with further labels, if they are wanted."""
+        report = judged(path, self.only, notify=streams.say)
+        if self.metrics is None:
+            return report, []
+        from gpcatalog.emit.metrics import of_report
+        from gpcatalog.growth.points import timings_of
+        from gpcatalog.store.snapshot import Snapshot
+
+        with Snapshot(path) as opened:
+            return report, of_report(report, timings_of(opened), labels)
+
+    def write_metrics(self, families: Iterable[list[Family]]) -> None:
+        """Write the metrics file, if it is wanted."""
+        if self.metrics is not None:
+            from gpcatalog.emit.metrics import text_format
+
+            streams.save(self.metrics, text_format(list(families)))
 
 
 def _notification(command: str, format: AuditFormat, **others: object) -> list[str]:
@@ -292,13 +327,15 @@ def _audit_all(conninfo: str, request: _Request) -> None:
             raise CatalogError(
                 f"cannot list the databases: {e.reason}", exit_code=Exit.UNREACHABLE
             ) from None
-    reports, lost = [], []
+    reports, families, lost = [], [], []
     for name in names:
         try:
             with snapshot_source.snapshot_of(
                 make_conninfo(base, dbname=name), store=request.store, timeouts=request.timeouts
             ) as path:
-                reports.append(judged(path, request.only, notify=streams.say))
+                report, found = request.examine(path, {})
+            reports.append(report)
+            families.append(found)
         except CatalogError as e:
             if e.exit_code != Exit.UNREACHABLE:
                 raise
@@ -309,6 +346,7 @@ def _audit_all(conninfo: str, request: _Request) -> None:
             hint="; ".join(f"{n}: {m}" for n, m in lost),
             exit_code=Exit.UNREACHABLE,
         )
+    request.write_metrics(families)
     cluster = combine(reports, lost)
     if request.format is AuditFormat.JSON:
         streams.as_json(cluster)
@@ -336,9 +374,12 @@ def _audit_fleet(fleet: FleetChoice, request: _Request) -> None:
     from gpcatalog.audit.fleet import FleetCluster, combine_clusters
 
     with reading(fleet, "audit", store=request.store, timeouts=request.timeouts) as read:
-        reports = read.over(
-            lambda cluster, database, path: judged(path, request.only, notify=streams.say)
+        labels = read.labels()
+        seen = read.over(lambda cluster, database, path: request.examine(path, labels[cluster]))
+        request.write_metrics(
+            [read.metrics(), *(f for found in seen.values() for _, f in found.values())]
         )
+    reports = {name: {db: r for db, (r, _) in found.items()} for name, found in seen.items()}
     members = []
     for run in read.runs:
         found = list(reports[run.name].values())

@@ -17,6 +17,7 @@ from gpcatalog.commands import streams
 from gpcatalog.errors import CatalogError, Exit
 
 if TYPE_CHECKING:
+    from gpcatalog.emit.metrics import Family
     from gpcatalog.fleet.messages import Message
     from gpcatalog.fleet.run import ClusterRun
     from gpcatalog.fleet.settings import ClusterSettings, Fleet
@@ -126,6 +127,7 @@ class FleetRun:
     fleet: Fleet
     clusters: dict[str, ClusterSettings]
     runs: list[ClusterRun]
+    stored: bool  # whether no server was contacted
     until: float | None  # time.monotonic() at which the time limit ends
 
     @property
@@ -160,6 +162,29 @@ class FleetRun:
                     run.fail(Exit.INTERNAL)
         streams.progress_done()
         return found
+
+    def labels(self) -> dict[str, dict[str, str]]:
+        """The labels of each cluster in metrics."""
+        return {name: {"cluster": name, **one.labels} for name, one in self.clusters.items()}
+
+    def metrics(self) -> list[Family]:
+        """Metrics on the run itself; none for stored snapshots, which show nothing about the clusters."""
+        from gpcatalog.emit.metrics import clusters
+
+        if self.stored:
+            return []
+        labels = self.labels()
+        return clusters(
+            [
+                (
+                    labels[run.name],
+                    len(run.snapshots) - len(set(run.snapshots) & set(run.unread)),
+                    -1 if run.error else len(run.unread),
+                    run.seconds,
+                )
+                for run in self.runs
+            ]
+        )
 
     def report(self) -> None:
         """A line for each database that was not read, on standard error."""
@@ -287,7 +312,7 @@ def reading(
     until = None if limit is None else time.monotonic() + limit
     if choice.stored:
         runs = [_stored(name, one) for name, one in clusters.items()]
-        yield FleetRun(fleet=fleet, clusters=clusters, runs=runs, until=until)
+        yield FleetRun(fleet=fleet, clusters=clusters, runs=runs, stored=True, until=until)
         return
     limits = timeouts or Limits()
     with contextlib.ExitStack() as stack:
@@ -316,7 +341,7 @@ def reading(
                 if store:
                     streams.kept.extend(map(str, run.snapshots.values()))
         runs = [found[name] for name in clusters]
-        yield FleetRun(fleet=fleet, clusters=clusters, runs=runs, until=until)
+        yield FleetRun(fleet=fleet, clusters=clusters, runs=runs, stored=False, until=until)
 
 
 def file_for(folder: Path, cluster: str, database: str, suffix: str) -> Path:

@@ -106,7 +106,7 @@ def schema(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="audit|cluster|doctor|estimate|fleet|growth|latency|plan",
+            metavar="audit|cluster|doctor|estimate|fleet|growth|latency|notification|plan",
             help=("Output whose JSON Schema is printed."),
         ),
     ] = "audit",
@@ -119,6 +119,7 @@ def schema(
     """
     import msgspec
 
+    from gpcatalog.audit.changes import Notification
     from gpcatalog.audit.cluster import Cluster
     from gpcatalog.audit.fleet import FleetReport
     from gpcatalog.audit.report import Report
@@ -137,6 +138,7 @@ def schema(
         "fleet": FleetReport,
         "growth": Growth,
         "latency": Latency,
+        "notification": Notification,
         "plan": File,
     }
     if name not in kinds:

@@ -223,7 +223,7 @@ def metrics(
     *,
     fleet: FleetChoice,
 ) -> None:
-    """Write metrics in OpenMetrics format.
+    """Write metrics in the text format of Prometheus.
 
     Metrics cover instances, catalogs, storage, limits and findings. There are no metrics per leaf.
     It reads what an audit reads, or a stored snapshot, and never writes to a server. With --all, it
@@ -245,10 +245,10 @@ def metrics(
         fleet.refuse(conninfo=conninfo, snapshot=snapshot, folder=folder)
         text, code = _fleet_metrics(fleet, top, store)
     else:
-        from gpcatalog.emit.metrics import openmetrics
+        from gpcatalog.emit.metrics import text_format
 
         with _snapshot(conninfo, snapshot, folder, store) as (path, _):
-            text = openmetrics([_families(path, top, {})])
+            text = text_format([_families(path, top, {})])
     if to is None:
         streams.out(text)
     else:
@@ -273,20 +273,11 @@ def _fleet_metrics(fleet: FleetChoice, top: int, store: bool) -> tuple[str, int]
 
     A cluster that could not be read has metrics that show this, so the text is always complete.
     """
-    from gpcatalog.emit.metrics import clusters, openmetrics
+    from gpcatalog.emit.metrics import text_format
 
     with reading(fleet, "metrics", store=store) as read:
-        labels = {name: {"cluster": name, **one.labels} for name, one in read.clusters.items()}
+        labels = read.labels()
         found = read.over(lambda cluster, database, path: _families(path, top, labels[cluster]))
         read.report()
-        runs = [
-            (
-                labels[run.name],
-                len(found[run.name]),
-                -1 if run.error else len(run.unread),
-                run.seconds,
-            )
-            for run in read.runs
-        ]
         every = [one for databases in found.values() for one in databases.values()]
-        return openmetrics([clusters(runs), *every]), int(read.exit_code)
+        return text_format([read.metrics(), *every]), int(read.exit_code)

@@ -47,7 +47,7 @@ def _of_rule(rule: str) -> Iterator[str]:
     title = parts[""].rstrip(".")
     yield from _alert(
         _name(rule),
-        f'max by (server, database, severity) (gpcatalog_rule_findings{{rule="{rule}",'
+        f'max by (cluster, server, database, severity) (gpcatalog_rule_findings{{rule="{rule}",'
         'severity=~"warning|critical"}) > 0',
         "{{ $labels.severity }}",
         {
@@ -59,12 +59,35 @@ def _of_rule(rule: str) -> Iterator[str]:
     )
 
 
+# recorded sums of a cluster, for dashboards over months: name, expression
+RECORDS = {
+    "gpcatalog:leaves:sum": "sum by (cluster, server) (gpcatalog_leaves)",
+    "gpcatalog:catalog_bytes:sum": "sum by (cluster, server) (gpcatalog_catalog_bytes)",
+    "gpcatalog:catalog_reclaimable_bytes:sum": (
+        "sum by (cluster, server) (gpcatalog_catalog_reclaimable_bytes)"
+    ),
+    "gpcatalog:files:sum": "sum by (cluster, server) (gpcatalog_files)",
+    "gpcatalog:findings:sum": "sum by (cluster, server, severity) (gpcatalog_findings)",
+    "gpcatalog:limit_ratio:max": "max by (cluster, server, limit) (gpcatalog_limit_ratio)",
+}
+
+
+def _records() -> Iterator[str]:
+    """Recording rules."""
+    for name, expr in RECORDS.items():
+        yield f"      - record: {name}"
+        yield f"        expr: {expr}"
+
+
 def rules_text() -> str:
     """The file of rules."""
     ratio = "gpcatalog_limit_ratio"
     lines = [
         "# Written by `gpcatalog metrics --alerts`. Load it with rule_files in prometheus.yml.",
         "groups:",
+        "  - name: gpcatalog-sums",
+        "    rules:",
+        *_records(),
         "  - name: gpcatalog-limits",
         "    rules:",
         "      # days until a limit is reached, by the trend of two weeks; without growth no series",
@@ -95,8 +118,19 @@ def rules_text() -> str:
             },
         ),
         *_alert(
+            "GpcatalogClusterNotRead",
+            "gpcatalog_cluster_up == 0 or gpcatalog_cluster_databases_unread > 0",
+            "critical",
+            {
+                "summary": "Cluster {{ $labels.cluster }} was not read completely",
+                "description": "The last run over the fleet could not read the cluster or some of its"
+                " databases.",
+                "action": "Look at the output of the job that runs gpcatalog audit --all.",
+            },
+        ),
+        *_alert(
             "GpcatalogNotRead",
-            'sum by (server, database) (gpcatalog_probes{status!~"read|not applicable"}) > 0',
+            'sum by (cluster, server, database) (gpcatalog_probes{status!~"read|not applicable"}) > 0',
             "notice",
             {
                 "summary": f"Some probes could not be read ({_WHERE})",

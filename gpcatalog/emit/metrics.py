@@ -1,4 +1,6 @@
-"""OpenMetrics text of a report: a bounded number of series, whatever the number of leaves."""
+"""Metrics of a report in the text format of Prometheus: a bounded number of series, whatever the
+number of leaves.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpcatalog.audit.report import Age, Report
+from gpcatalog.capacity.limits import FILE_BUCKETS
 from gpcatalog.model.auxiliary import LARGE
 from gpcatalog.model.clients import BY_TITLE, CLIENT
 from gpcatalog.model.finding import Severity
@@ -17,6 +20,7 @@ from gpcatalog.model.timing import LOCK_MANAGER_WAITS, Timing
 CATALOGS = (
     12  # catalogs with series of their own on each instance; the others are summed up as "other"
 )
+_LARGEST = {b.label: "+Inf" if b.upper is None else str(b.upper) for b in FILE_BUCKETS}
 
 
 def label(text: str) -> str:
@@ -30,11 +34,10 @@ def label(text: str) -> str:
 
 @dataclass
 class Family:
-    """One metric family. unit: the suffix of its name, or empty."""
+    """One metric family. The name of a counter ends in _total, a unit is the end of the name."""
 
     name: str
     help: str
-    unit: str = ""
     kind: str = "gauge"
     samples: list[tuple[dict[str, str], float]] = field(default_factory=list)
 
@@ -47,15 +50,11 @@ class Family:
         """The family's lines."""
         if not self.samples:
             return ""
-        lines = [f"# TYPE {self.name} {self.kind}"]
-        if self.unit:
-            lines.append(f"# UNIT {self.name} {self.unit}")
-        lines.append(f"# HELP {self.name} {self.help}")
-        suffix = "_total" if self.kind == "counter" else ""
+        lines = [f"# HELP {self.name} {self.help}", f"# TYPE {self.name} {self.kind}"]
         for labels, value in self.samples:
             inside = ",".join(f'{key}="{label(text)}"' for key, text in labels.items())
             number = repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
-            lines.append(f"{self.name}{suffix}{{{inside}}} {number}")
+            lines.append(f"{self.name}{{{inside}}} {number}")
         return "\n".join(lines) + "\n"
 
 
@@ -63,12 +62,10 @@ def _catalogs(report: Report, database: str) -> list[Family]:
     sizes = Family(
         "gpcatalog_catalog_bytes",
         "Bytes of a catalog with its TOAST table and indexes on one instance.",
-        "bytes",
     )
     reclaimable = Family(
         "gpcatalog_catalog_reclaimable_bytes",
         "Bytes of a catalog that VACUUM FULL and REINDEX would free (estimate).",
-        "bytes",
     )
     rows = Family("gpcatalog_catalog_rows", "Live rows of a catalog on one instance.")
     shown = {s.relation for s in report.catalog_summary[:CATALOGS]}
@@ -115,7 +112,7 @@ def _census(report: Report, database: str) -> list[Family]:
         "gpcatalog_temporary_relations", "Temporary relations on the coordinator or server."
     )
     temporary.add(report.temporary_relations, database=database)
-    bytes_ = Family("gpcatalog_database_bytes", "Bytes of the database on all primaries.", "bytes")
+    bytes_ = Family("gpcatalog_database_bytes", "Bytes of the database on all primaries.")
     bytes_.add(report.server.database_bytes, database=database)
     return [leaves, empty, tables, partitioned, widest, defaults, temporary, bytes_]
 
@@ -125,12 +122,10 @@ def _auxiliary(report: Report, database: str) -> list[Family]:
     total = Family(
         "gpcatalog_auxiliary_bytes",
         f"Bytes of auxiliary relations of {size(LARGE)} or more on a segment, by kind.",
-        "bytes",
     )
     free = Family(
         "gpcatalog_auxiliary_reclaimable_bytes",
         "Bytes that VACUUM FULL of these auxiliary relations would free (derived).",
-        "bytes",
     )
     for k in report.auxiliary.kinds if report.auxiliary is not None else ():
         total.add(k.bytes, database=database, kind=k.kind)
@@ -151,10 +146,13 @@ def _files(report: Report, database: str) -> list[Family]:
     instances = Family("gpcatalog_instance_files", "Files of this database on one instance.")
     for i in seen.instances:
         instances.add(i.files, database=database, content=str(i.content))
-    buckets = Family("gpcatalog_files_by_size", "Files by size and storage.")
+    buckets = Family(
+        "gpcatalog_files_by_size",
+        "Files by their size and storage; max_bytes is the largest size of a bucket.",
+    )
     for b in seen.buckets:
-        buckets.add(b.files, database=database, size=b.label, storage=b.storage)
-    total = Family("gpcatalog_files_bytes", "Bytes of the files by size and storage.", "bytes")
+        buckets.add(b.files, database=database, max_bytes=_LARGEST[b.label], storage=b.storage)
+    total = Family("gpcatalog_files_bytes", "Bytes of the files by size and storage.")
     total.add(seen.bytes, database=database)
     filled = Family(
         "gpcatalog_files_when_filled", "Files when every empty leaf has rows (derived)."
@@ -184,7 +182,6 @@ def _judged(report: Report, database: str) -> list[Family]:
     limits = Family(
         "gpcatalog_limit_ratio",
         "Current value divided by the limit; 1 is the limit.",
-        "ratio",
     )
     for v in report.verdicts:
         limits.add(v.share, database=database, limit=v.id)
@@ -230,44 +227,40 @@ def _upkeep(report: Report, database: str) -> list[Family]:
         " default partition.",
     )
     found = [low]
-    figures: list[tuple[str, str, str, float | None]] = []
+    figures: list[tuple[str, str, float | None]] = []
     if cover is not None:
         low.add(cover.failing, database=database, beyond="error")
         low.add(cover.low - cover.failing, database=database, beyond="default partition")
         figures += [
-            ("tables_unknown_cover", "", "Tables whose bounds are not understood.", cover.unknown),
-            ("tables_with_gaps", "", "Tables with gaps between partitions.", cover.gapped),
+            ("tables_unknown_cover", "Tables whose bounds are not understood.", cover.unknown),
+            ("tables_with_gaps", "Tables with gaps between partitions.", cover.gapped),
             (
-                "least_cover_days",
-                "days",
-                "Days until the first table runs out of partitions, below 0 where one has.",
-                cover.least_days,
+                "least_cover_seconds",
+                "Time until the first table runs out of partitions, below 0 where one has.",
+                cover.least_days * 86400 if cover.least_days is not None else None,
             ),
         ]
     if state is not None:
         figures += [
             (
                 "upkeep_waiting_partitions",
-                "",
                 "Partitions that were due in the last upkeep run and exceeded its limits.",
                 state.waiting,
             ),
             (
                 "upkeep_failed_steps",
-                "",
                 "Failed steps of the last upkeep run.",
                 len(state.failures),
             ),
-            ("upkeep_tables", "", "Tables that upkeep maintains.", state.tables),
+            ("upkeep_tables", "Tables that upkeep maintains.", state.tables),
             (
                 "upkeep_last_end_timestamp_seconds",
-                "seconds",
                 "End of the last upkeep run that ended.",
                 state.ended.timestamp() if state.ended is not None else None,
             ),
         ]
-    for name, unit, help, value in figures:
-        family = Family(f"gpcatalog_{name}", help, unit)
+    for name, help, value in figures:
+        family = Family(f"gpcatalog_{name}", help)
         family.add(value, database=database)
         found.append(family)
     return found
@@ -278,7 +271,6 @@ def _instances_state(report: Report, database: str) -> list[Family]:
     starts = Family(
         "gpcatalog_session_start_bytes",
         "Bytes of pg_attribute that a session start reads without pg_internal.init.",
-        "bytes",
     )
     for s in report.session_starts or ():
         starts.add(s.bytes, database=database, content=str(s.content))
@@ -318,7 +310,6 @@ def _top(report: Report, database: str, top: int) -> list[Family]:
         "gpcatalog_table_session_bytes",
         "Estimated bytes that a session keeps after a query over a whole table, on the instance"
         f" where it keeps the most; the {top} tables with the most.",
-        "bytes",
     )
     for m in report.session_memory.most[:top] if report.session_memory else ():
         kept.add(m.most, database=database, schema=m.schema, table=m.name)
@@ -326,7 +317,6 @@ def _top(report: Report, database: str, top: int) -> list[Family]:
         "gpcatalog_table_statement_seconds",
         f"Estimated duration of statements on a whole table without rows; the {top} tables with the"
         " longest.",
-        "seconds",
     )
     for s in report.statement_times.tables[:top] if report.statement_times else ():
         for statement in ("add column", "create index", "truncate", "drop"):
@@ -344,17 +334,15 @@ def _timings(timings: Sequence[Timing], database: str) -> list[Family]:
     seconds = Family(
         "gpcatalog_latency_seconds",
         "Minimum, median and 95th percentile of the measured durations.",
-        "seconds",
     )
     clients = Family(
         "gpcatalog_client_seconds",
         "Median duration of the catalog queries of a client (latency --clients).",
-        "seconds",
     )
     waits = Family("gpcatalog_lock_manager_waits", "Sessions that wait for the shared lock table.")
     ddl = Family("gpcatalog_ddl_sessions", "Sessions that run DDL or wait for a lock with DDL.")
     written = Family(
-        "gpcatalog_catalog_rows_written",
+        "gpcatalog_catalog_rows_written_total",
         "Rows written to a catalog of one instance according to its statistics.",
         kind="counter",
     )
@@ -393,9 +381,9 @@ def families(report: Report, timings: Sequence[Timing], *, top: int = 10) -> lis
         1, database=database, product=server.product, version=server.version, generation=server.generation, host=server.host,
         port=str(server.port),
     )  # fmt: skip
-    taken = Family("gpcatalog_snapshot_timestamp_seconds", "Time of the snapshot.", "seconds")
+    taken = Family("gpcatalog_snapshot_timestamp_seconds", "Time of the snapshot.")
     taken.add(report.taken.taken_at.timestamp(), database=database)
-    took = Family("gpcatalog_snapshot_duration_seconds", "Duration of the snapshot.", "seconds")
+    took = Family("gpcatalog_snapshot_duration_seconds", "Duration of the snapshot.")
     took.add(report.taken.seconds, database=database)
     return [
         who,
@@ -438,7 +426,7 @@ def clusters(runs: Sequence[tuple[dict[str, str], int, int, float]]) -> list[Fam
     unread = Family(
         "gpcatalog_cluster_databases_unread", "Databases that the last run could not read."
     )
-    took = Family("gpcatalog_cluster_run_duration_seconds", "Duration of the last run.", "seconds")
+    took = Family("gpcatalog_cluster_run_duration_seconds", "Duration of the last run.")
     for labels, good, bad, seconds in runs:
         up.add(0 if bad < 0 else 1, **labels)
         read.add(good, **labels)
@@ -447,18 +435,18 @@ def clusters(runs: Sequence[tuple[dict[str, str], int, int, float]]) -> list[Fam
     return [up, read, unread, took]
 
 
-def openmetrics(databases: Sequence[Sequence[Family]]) -> str:
-    """OpenMetrics text ending in `# EOF`; also fit for a textfile collector, which takes its last
-    line for a comment. A family of several databases is written once.
+def text_format(databases: Sequence[Sequence[Family]]) -> str:
+    """Text in the format of Prometheus, version 0.0.4, as a textfile collector reads it. A family
+    of several databases is written once.
     """
     merged: dict[str, Family] = {}
     for found in databases:
         for family in found:
             known = merged.setdefault(family.name, replace(family, samples=[]))
             known.samples.extend(family.samples)
-    return "".join(f.text() for f in merged.values()) + "# EOF\n"
+    return "".join(f.text() for f in merged.values())
 
 
 def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> str:
-    """OpenMetrics text of one database; see `families`."""
-    return openmetrics([of_report(report, timings, top=top)])
+    """The text of one database; see `families`."""
+    return text_format([of_report(report, timings, top=top)])

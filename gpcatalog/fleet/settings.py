@@ -20,8 +20,8 @@ CLUSTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 # what the metrics of a report have as labels already; a test compares them
 OWN_LABELS = frozenset(
-    "beyond catalog client cluster content database generation host kind le limit part port product"
-    " rule schema server severity size state statement statistic status storage subject table"
+    "beyond catalog client cluster content database generation host kind limit max_bytes part port product"
+    " rule schema server severity state statement statistic status storage subject table"
     " version what".split()
 )
 _FORMS = 'databases are patterns such as ["sales", "dwh_*"], times "90min" or "2h"'

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpcatalog.emit.metrics import clusters, openmetrics
+from gpcatalog.emit.metrics import clusters, text_format
 from gpcatalog.errors import CatalogError
 from gpcatalog.fleet import settings
 from gpcatalog.fleet.messages import Job
@@ -101,7 +101,7 @@ def test_where_the_file_is_looked_for(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_labels_of_metrics_are_reserved() -> None:
     """Every label that a metric has; a label of a fleet by that name would be there twice."""
     said = run("metrics", "--snapshot", str(FIXTURE), "--top", "3")
-    fleet = openmetrics([clusters([({"cluster": "a"}, 1, 0, 1.0)])])
+    fleet = text_format([clusters([({"cluster": "a"}, 1, 0, 1.0)])])
     there = set(re.findall(r'[{,]([a-z_]+)="', said.stdout + fleet))
     assert there
     assert there <= settings.OWN_LABELS

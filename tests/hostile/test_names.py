@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
+from prometheus_client.parser import text_string_to_metric_families as textfile
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier, Literal
 
@@ -210,7 +210,7 @@ def test_the_page(evil: Evil, tmp_path: Path) -> None:
 def test_the_metrics(evil: Evil) -> None:
     said = evil.run("metrics", "--snapshot", newest(evil), "--top", "100")
     assert not raw(said)
-    families = list(openmetrics(said))
+    families = list(textfile(said))
     assert len(families) > 5
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpcatalog.audit import rules
-from gpcatalog.emit.alerts import SOON_DAYS, rules_text
+from gpcatalog.emit.alerts import RECORDS, SOON_DAYS, rules_text
 from tests.conftest import missing
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "greenplum6.gpcatalog"
@@ -31,13 +31,14 @@ def promtool() -> str:
 def test_every_rule_has_an_alert() -> None:
     text = rules_text()
     assert set(re.findall(r'rule=\\"([a-z-]+)\\"', text)) == set(rules.every())
-    assert len(re.findall("- alert: ", text)) == len(rules.every()) + 3
+    assert len(re.findall("- alert: ", text)) == len(rules.every()) + 4
     # templates of Prometheus are ours alone
     assert set(re.findall(r"\{\{ (.*?) \}\}", text)) == {
         "$labels.severity",
         "$labels.database",
         "$labels.server",
         "$labels.limit",
+        "$labels.cluster",
         '$value | printf \\"%.0f\\"',
     }
 
@@ -71,7 +72,7 @@ def test_the_rules_are_well_formed(promtool: str, tmp_path: Path) -> None:
     file.write_text(rules_text())
     done = subprocess.run([promtool, "check", "rules", file], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert f"SUCCESS: {len(rules.every()) + 4} rules found" in done.stdout
+    assert f"SUCCESS: {len(rules.every()) + 5 + len(RECORDS)} rules found" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["gp6", "gp7", "pg15", "pg18"])
@@ -81,6 +82,21 @@ def test_metrics_are_well_formed(name: str, promtool: str) -> None:
         stdin=(GOLDEN / f"{name}.prom").open(),
         capture_output=True,
         text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_all_metrics_of_a_server_are_well_formed(promtool: str) -> None:
+    """With counters and latencies, which a made snapshot does not have."""
+    said = subprocess.run(
+        [sys.executable, "-m", "gpcatalog", "metrics", "--snapshot", str(FIXTURE)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert " counter\n" in said.stdout
+    done = subprocess.run(
+        [promtool, "check", "metrics"], input=said.stdout, capture_output=True, text=True
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -151,6 +167,26 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, object]]]] = {
             )
         ],
         [firing("2d"), firing("4d", "GpcatalogSnapshotOld warning")],
+    ),
+    "a cluster that is down, then a database": (
+        [
+            FRESH,
+            {
+                "series": 'gpcatalog_cluster_up{cluster="c"}',
+                "values": f"1x{DAY} 0x{DAY} 1x{3 * DAY}",
+            },
+            {
+                "series": 'gpcatalog_cluster_databases_unread{cluster="c"}',
+                "values": f"0x{DAY} _x{2 * DAY} 2x{DAY} 0x{DAY}",
+            },
+        ],
+        [
+            firing("12h"),
+            firing("1d12h", "GpcatalogClusterNotRead critical"),
+            firing("2d12h"),
+            firing("3d12h", "GpcatalogClusterNotRead critical"),
+            firing("4d12h"),
+        ],
     ),
     "probes that were denied": (
         [

@@ -1,0 +1,225 @@
+"""Timers for audits of a fleet: systemd units and crontab lines."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpcatalog.errors import CatalogError
+
+# when the known schedules run: OnCalendar of systemd, and the five fields of cron
+KNOWN = {
+    "hourly": ("*-*-* *:07:00", "7 * * * *"),
+    "daily": ("*-*-* 03:15:00", "15 3 * * *"),
+    "weekly": ("Sun *-*-* 03:15:00", "15 3 * * 0"),
+}
+PRUNE = ("Sun *-*-* 05:45:00", "45 5 * * 0")
+_CALENDAR = re.compile(r"[A-Za-z0-9*,:/~. +_-]+")
+GRACE = 120  # seconds above the time limit of a run before systemd ends it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """The audit of the clusters with one schedule."""
+
+    schedule: str
+    clusters: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """A word for file names: the schedule, or its letters and digits."""
+        plain = re.sub(r"[^A-Za-z0-9]+", "-", self.schedule).strip("-").lower()
+        return plain or "audit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What the timers run, and with which paths.
+
+    program:  words that start gpcatalog
+    config:   the fleet file; home: folder of the snapshots
+    user:     account of the jobs
+    metrics:  folder for metrics of a textfile collector, or None
+    notify:   --notify-command, or empty
+    variables: environment of libpq that is in force, such as PGSERVICEFILE
+    timeout:  seconds of a run, or None
+    sockets:  whether a cluster is reached through a local socket
+    """
+
+    program: tuple[str, ...]
+    config: Path
+    home: Path
+    user: str
+    metrics: Path | None
+    notify: str
+    variables: dict[str, str]
+    timeout: float | None
+    sockets: bool
+
+    def audit(self, job: Job) -> list[str]:
+        """The command of one job."""
+        words = [*self.program, "--log-format", "json", "audit", "--config", str(self.config)]
+        for cluster in job.clusters:
+            words += ["--cluster", cluster]
+        words += ["-o", str(self.home / f"latest-{job.name}.txt")]
+        if self.metrics is not None:
+            words += ["--metrics", str(self.metrics / f"gpcatalog-{job.name}.prom")]
+        if self.notify:
+            words += ["--notify-command", self.notify]
+        return words
+
+    def prune(self) -> list[str]:
+        """The command that deletes old snapshots."""
+        return [*self.program, "--log-format", "json", "snapshot", "prune"]
+
+    def environment(self) -> dict[str, str]:
+        """Variables of the jobs."""
+        return {"GPCATALOG_HOME": str(self.home), **self.variables}
+
+
+def jobs(schedules: dict[str, str]) -> list[Job]:
+    """One job for each schedule of the clusters. Raises CatalogError (2) for text that is none."""
+    by: dict[str, list[str]] = {}
+    for cluster, schedule in schedules.items():
+        if schedule not in KNOWN and not _CALENDAR.fullmatch(schedule):
+            raise CatalogError(
+                f"cluster {cluster}: {schedule!r} is not a schedule",
+                hint='use "hourly", "daily", "weekly", or an OnCalendar expression of systemd',
+            )
+        by.setdefault(schedule, []).append(cluster)
+    found = [Job(schedule=s, clusters=tuple(names)) for s, names in by.items()]
+    same = [j.name for j in found]
+    if len(set(same)) < len(same):
+        twice = next(n for n in same if same.count(n) > 1)
+        raise CatalogError(
+            f"several schedules would have the name {twice}",
+            hint="write equal schedules in the same way",
+        )
+    return found
+
+
+def _quoted(word: str) -> str:
+    """A word of a unit file: in quotes where it needs them, with % and $ doubled.
+
+    >>> print(_quoted("a"), _quoted('50% "x" $y'))
+    a "50%% \\"x\\" $$y"
+    """
+    plain = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return plain if re.fullmatch(r"[\w@%+=:,./-]+", plain) else f'"{plain}"'
+
+
+def _line(words: Sequence[str]) -> str:
+    return " ".join(map(_quoted, words))
+
+
+def _service(setup: Setup, description: str, words: Sequence[str], timeout: str) -> str:
+    """A service that runs once, with no more rights than it needs."""
+    writable = [setup.home, *([setup.metrics] if setup.metrics is not None else [])]
+    environment = "".join(
+        f"Environment={_quoted(f'{name}={value}')}\n" for name, value in setup.environment().items()
+    )
+    # a private /tmp would hide the server's socket
+    temporary = "PrivateTmp=no\nReadWritePaths=/tmp\n" if setup.sockets else "PrivateTmp=yes\n"
+    return f"""\
+[Unit]
+Description={description}
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=oneshot
+User={setup.user}
+{environment}ExecStart={_line(words)}
+TimeoutStartSec={timeout}
+Nice=10
+UMask=0027
+
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+AmbientCapabilities=
+ProtectSystem=strict
+ProtectHome=read-only
+{"".join(f"ReadWritePaths={_quoted(str(p))}" + chr(10) for p in writable)}{temporary}\
+PrivateDevices=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProcSubset=pid
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+RemoveIPC=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged
+SystemCallErrorNumber=EPERM
+"""
+
+
+def _timer(description: str, calendar: str) -> str:
+    return f"""\
+[Unit]
+Description={description}
+
+[Timer]
+OnCalendar={calendar}
+RandomizedDelaySec=5min
+Persistent=yes
+
+[Install]
+WantedBy=timers.target
+"""
+
+
+def systemd(setup: Setup, planned: Sequence[Job]) -> dict[str, str]:
+    """Unit files by name: a service and a timer for each job, and for deleting old snapshots."""
+    limit = "infinity" if setup.timeout is None else f"{setup.timeout + GRACE:g}"
+    found = {}
+    for job in planned:
+        what = f"gpcatalog: audit {job.schedule}"
+        words = setup.audit(job)
+        found[f"gpcatalog-{job.name}.service"] = _service(setup, what, words, limit)
+        calendar = KNOWN[job.schedule][0] if job.schedule in KNOWN else job.schedule
+        found[f"gpcatalog-{job.name}.timer"] = _timer(what, calendar)
+    what = "gpcatalog: delete old snapshots"
+    found["gpcatalog-prune.service"] = _service(setup, what, setup.prune(), "1h")
+    found["gpcatalog-prune.timer"] = _timer(what, PRUNE[0])
+    return found
+
+
+def systemd_text(units: dict[str, str], folder: str) -> str:
+    """All units as one text, and the commands that start the timers."""
+    timers = " ".join(name for name in units if name.endswith(".timer"))
+    parts = [f"# {folder}/{name}\n{text}" for name, text in units.items()]
+    parts.append(
+        f"# afterwards, as root:\n#   systemctl daemon-reload && systemctl enable --now {timers}\n"
+    )
+    return "\n".join(parts)
+
+
+def cron(setup: Setup, planned: Sequence[Job]) -> str:
+    """Lines for `crontab -e` of the account. Raises CatalogError (2) for an OnCalendar expression."""
+
+    def command(words: Sequence[str]) -> str:
+        return shlex.join(words).replace("%", r"\%")
+
+    lines = [f"{name}={value}" for name, value in setup.environment().items()]
+    for job in planned:
+        if job.schedule not in KNOWN:
+            raise CatalogError(
+                f"cron cannot run {job.schedule!r}",
+                hint='use "hourly", "daily" or "weekly", or --systemd',
+            )
+        log = shlex.quote(str(setup.home / f"log-{job.name}.jsonl")).replace("%", r"\%")
+        lines.append(f"{KNOWN[job.schedule][1]} {command(setup.audit(job))} 2>>{log}")
+    lines.append(f"{PRUNE[1]} {command(setup.prune())} >/dev/null")
+    return "\n".join(lines) + "\n"
