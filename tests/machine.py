@@ -52,6 +52,10 @@ def lacking() -> Iterator[tuple[str, str]]:
         yield "PgBouncer (package pgbouncer)", "tests that poolers are refused"
     if not _program("promtool"):
         yield "promtool (package prometheus)", "tests of alert rules and metrics"
+    if not _program("prometheus"):
+        yield "Prometheus (package prometheus)", "a test of metrics, rules and dashboard"
+    if not _program("systemd-analyze"):
+        yield "systemd-analyze (package systemd)", "tests of the units of systemd"
     if not Path("/usr/lib/nagios/plugins/negate").exists():
         yield "negate (package monitoring-plugins-basic)", "a test of the Nagios output"
     for generation in (6, 7):

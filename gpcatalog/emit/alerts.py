@@ -79,67 +79,73 @@ def _records() -> Iterator[str]:
         yield f"        expr: {expr}"
 
 
+def _limits() -> Iterator[str]:
+    """Forecasts of limits."""
+    ratio = "gpcatalog_limit_ratio"
+    yield "      # days until a limit is reached, by the trend of two weeks; without growth no series"
+    yield "      - record: gpcatalog:limit_days_left"
+    yield f"        expr: ((1 - {ratio}) > 0) / (deriv({ratio}[{TREND}]) > 0) / 86400"
+    yield from _alert(
+        "GpcatalogLimitSoon",
+        f"gpcatalog:limit_days_left < {SOON_DAYS}",
+        "warning",
+        {
+            "summary": "The limit {{ $labels.limit }} will be reached in"
+            f' {{{{ $value | printf "%.0f" }}}} days ({_WHERE})',
+            "description": "A straight line through the values of two weeks (estimate).",
+            "action": "gpcatalog growth shows which tables grow; gpcatalog plan proposes merges.",
+        },
+        "1h",
+    )
+
+
+def _snapshots() -> Iterator[str]:
+    """Alerts on the job that takes snapshots."""
+    yield from _alert(
+        "GpcatalogSnapshotOld",
+        f"time() - gpcatalog_snapshot_timestamp_seconds > {OLD_DAYS} * 86400",
+        "warning",
+        {
+            "summary": f"No snapshot was taken for {OLD_DAYS} days ({_WHERE})",
+            "description": "The other alerts describe the time of the last snapshot.",
+            "action": "Look at the output of the job that runs gpcatalog metrics.",
+        },
+    )
+    yield from _alert(
+        "GpcatalogClusterNotRead",
+        "gpcatalog_cluster_up == 0 or gpcatalog_cluster_databases_unread > 0",
+        "critical",
+        {
+            "summary": "Cluster {{ $labels.cluster }} was not read completely",
+            "description": "The last run over the fleet could not read the cluster or some of its"
+            " databases.",
+            "action": "Look at the output of the job that runs gpcatalog audit --all.",
+        },
+    )
+    yield from _alert(
+        "GpcatalogNotRead",
+        'sum by (cluster, server, database) (gpcatalog_probes{status!~"read|not applicable"}) > 0',
+        "notice",
+        {
+            "summary": f"Some probes could not be read ({_WHERE})",
+            "description": "What they measure is unknown.",
+            "action": "gpcatalog doctor prints the missing privileges.",
+        },
+    )
+
+
 def rules_text() -> str:
     """The file of rules."""
-    ratio = "gpcatalog_limit_ratio"
+    groups = {
+        "sums": _records(),
+        "limits": _limits(),
+        "snapshots": _snapshots(),
+        "findings": (line for rule in every() for line in _of_rule(rule)),
+    }
     lines = [
         "# Written by `gpcatalog metrics --alerts`. Load it with rule_files in prometheus.yml.",
         "groups:",
-        "  - name: gpcatalog-sums",
-        "    rules:",
-        *_records(),
-        "  - name: gpcatalog-limits",
-        "    rules:",
-        "      # days until a limit is reached, by the trend of two weeks; without growth no series",
-        "      - record: gpcatalog:limit_days_left",
-        f"        expr: ((1 - {ratio}) > 0) / (deriv({ratio}[{TREND}]) > 0) / 86400",
-        *_alert(
-            "GpcatalogLimitSoon",
-            f"gpcatalog:limit_days_left < {SOON_DAYS}",
-            "warning",
-            {
-                "summary": "The limit {{ $labels.limit }} will be reached in"
-                f' {{{{ $value | printf "%.0f" }}}} days ({_WHERE})',
-                "description": "A straight line through the values of two weeks (estimate).",
-                "action": "gpcatalog growth shows which tables grow; gpcatalog plan proposes merges.",
-            },
-            "1h",
-        ),
-        "  - name: gpcatalog-snapshots",
-        "    rules:",
-        *_alert(
-            "GpcatalogSnapshotOld",
-            f"time() - gpcatalog_snapshot_timestamp_seconds > {OLD_DAYS} * 86400",
-            "warning",
-            {
-                "summary": f"No snapshot was taken for {OLD_DAYS} days ({_WHERE})",
-                "description": "The other alerts describe the time of the last snapshot.",
-                "action": "Look at the output of the job that runs gpcatalog metrics.",
-            },
-        ),
-        *_alert(
-            "GpcatalogClusterNotRead",
-            "gpcatalog_cluster_up == 0 or gpcatalog_cluster_databases_unread > 0",
-            "critical",
-            {
-                "summary": "Cluster {{ $labels.cluster }} was not read completely",
-                "description": "The last run over the fleet could not read the cluster or some of its"
-                " databases.",
-                "action": "Look at the output of the job that runs gpcatalog audit --all.",
-            },
-        ),
-        *_alert(
-            "GpcatalogNotRead",
-            'sum by (cluster, server, database) (gpcatalog_probes{status!~"read|not applicable"}) > 0',
-            "notice",
-            {
-                "summary": f"Some probes could not be read ({_WHERE})",
-                "description": "What they measure is unknown.",
-                "action": "gpcatalog doctor prints the missing privileges.",
-            },
-        ),
-        "  - name: gpcatalog-findings",
-        "    rules:",
-        *(line for rule in every() for line in _of_rule(rule)),
     ]
+    for name, body in groups.items():
+        lines += [f"  - name: gpcatalog-{name}", "    rules:", *body]
     return "\n".join(lines) + "\n"
