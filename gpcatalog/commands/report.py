@@ -220,6 +220,10 @@ def metrics(
             help="Print rules for Prometheus instead: one alert for each rule of the audit.",
         ),
     ] = False,
+    dashboard: Annotated[
+        bool,
+        typer.Option("--dashboard", help="Print a dashboard for Grafana instead, as JSON."),
+    ] = False,
     *,
     fleet: FleetChoice,
 ) -> None:
@@ -232,15 +236,9 @@ def metrics(
     Example: gpcatalog metrics "host=mdw dbname=sales" --to /var/lib/node_exporter/gpcatalog.prom
     """
     code = 0
-    if alerts:
-        from gpcatalog.emit.alerts import rules_text
-
-        if conninfo or snapshot or folder or store or fleet.given:
-            raise CatalogError(
-                "--alerts prints rules that are the same for all databases",
-                hint="leave out the connection, --snapshot, --folder and --store",
-            )
-        text = rules_text()
+    if alerts or dashboard:
+        given = bool(conninfo or snapshot or folder or store or fleet.given)
+        text = _for_all_databases(alerts=alerts, dashboard=dashboard, given=given)
     elif fleet.given:
         fleet.refuse(conninfo=conninfo, snapshot=snapshot, folder=folder)
         text, code = _fleet_metrics(fleet, top, store)
@@ -255,6 +253,22 @@ def metrics(
         streams.save(to, text)
     if code:
         raise typer.Exit(code)
+
+
+def _for_all_databases(*, alerts: bool, dashboard: bool, given: bool) -> str:
+    """The rules or the dashboard. given: the call names a source. Raises CatalogError (2)."""
+    from gpcatalog.emit.alerts import rules_text
+    from gpcatalog.emit.grafana import dashboard as dashboard_text
+
+    if alerts and dashboard:
+        raise CatalogError("give --alerts or --dashboard, not both")
+    if given:
+        what = "--alerts prints rules" if alerts else "--dashboard prints a dashboard"
+        raise CatalogError(
+            f"{what} for all databases",
+            hint="leave out the connection, --snapshot, --folder, --store and the fleet",
+        )
+    return rules_text() if alerts else dashboard_text()
 
 
 def _families(path: Path, top: int, labels: dict[str, str]) -> list[Family]:
