@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from gpcatalog.emit import metrics
 from gpcatalog.emit.alerts import RECORDS, rules_text
 from gpcatalog.emit.grafana import ROWS, dashboard
 from gpcatalog.lab.postgres import free_port
@@ -179,7 +180,9 @@ def test_every_metric_exists(text: str) -> None:
     known = set(re.findall(r"^# TYPE (\S+)", text, re.M)) | set(RECORDS)
     for file in golden.glob("*.prom"):
         known |= set(re.findall(r"^# TYPE (\S+)", file.read_text(), re.M))
-    known |= {"gpcatalog_client_seconds", "gpcatalog_cluster_up", "gpcatalog:limit_days_left"}
+    source = Path(metrics.__file__).read_text()
+    known |= set(re.findall(r'"(gpcatalog_\w+)"', source)) | {"gpcatalog:limit_days_left"}
+    known |= {f"gpcatalog_{name}" for name in re.findall(r'^ +"(upkeep_\w+)",$', source, re.M)}
     used = {m for p in PANELS.values() for m in re.findall(r"\bgpcatalog[_:][\w:]+", p.expr)}
     assert used - known == set()
 
