@@ -224,6 +224,9 @@ def metrics(
         bool,
         typer.Option("--dashboard", help="Print a dashboard for Grafana instead, as JSON."),
     ] = False,
+    zabbix: Annotated[
+        bool, typer.Option("--zabbix", help="Print a template for Zabbix instead, as YAML.")
+    ] = False,
     *,
     fleet: FleetChoice,
 ) -> None:
@@ -236,9 +239,14 @@ def metrics(
     Example: gpcatalog metrics "host=mdw dbname=sales" --to /var/lib/node_exporter/gpcatalog.prom
     """
     code = 0
-    if alerts or dashboard:
+    wanted = [
+        name
+        for name, value in (("alerts", alerts), ("dashboard", dashboard), ("zabbix", zabbix))
+        if value
+    ]
+    if wanted:
         given = bool(conninfo or snapshot or folder or store or fleet.given)
-        text = _for_all_databases(alerts=alerts, dashboard=dashboard, given=given)
+        text = _for_all_databases(wanted, given=given)
     elif fleet.given:
         fleet.refuse(conninfo=conninfo, snapshot=snapshot, folder=folder)
         text, code = _fleet_metrics(fleet, top, store)
@@ -255,20 +263,34 @@ def metrics(
         raise typer.Exit(code)
 
 
-def _for_all_databases(*, alerts: bool, dashboard: bool, given: bool) -> str:
-    """The rules or the dashboard. given: the call names a source. Raises CatalogError (2)."""
-    from gpcatalog.emit.alerts import rules_text
-    from gpcatalog.emit.grafana import dashboard as dashboard_text
+def _for_all_databases(wanted: list[str], *, given: bool) -> str:
+    """The rules, the dashboard or the template. given: the call names a source.
 
-    if alerts and dashboard:
-        raise CatalogError("give --alerts or --dashboard, not both")
+    Raises CatalogError (2).
+    """
+    if len(wanted) > 1:
+        raise CatalogError(f"give --{wanted[0]} or --{wanted[1]}, not both")
     if given:
-        what = "--alerts prints rules" if alerts else "--dashboard prints a dashboard"
+        what = {
+            "alerts": "--alerts prints rules",
+            "dashboard": "--dashboard prints a dashboard",
+            "zabbix": "--zabbix prints a template",
+        }[wanted[0]]
         raise CatalogError(
             f"{what} for all databases",
             hint="leave out the connection, --snapshot, --folder, --store and the fleet",
         )
-    return rules_text() if alerts else dashboard_text()
+    if wanted == ["alerts"]:
+        from gpcatalog.emit.alerts import rules_text
+
+        return rules_text()
+    if wanted == ["dashboard"]:
+        from gpcatalog.emit.grafana import dashboard
+
+        return dashboard()
+    from gpcatalog.emit.zabbix import template_text
+
+    return template_text()
 
 
 def _families(path: Path, top: int, labels: dict[str, str]) -> list[Family]:

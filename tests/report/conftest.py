@@ -1,0 +1,44 @@
+"""Prometheus with the metrics of a recorded Greenplum 6, for the tests of what is built on them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.report.prometheus import Prometheus, serving
+from tests.test_cli import FIXTURE, run
+
+
+@pytest.fixture(scope="session")
+def metrics_text() -> str:
+    """The metrics of a recorded Greenplum 6."""
+    said = run("metrics", "--snapshot", str(FIXTURE))
+    assert said.returncode == 0, said.stderr
+    return said.stdout
+
+
+@pytest.fixture(scope="session")
+def prometheus(metrics_text: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """Prometheus with these metrics, whose limits are used more with every scrape."""
+    scrapes = 0
+
+    def page() -> str:
+        nonlocal scrapes
+        scrapes += 1
+        return re.sub(
+            r"^(gpcatalog_limit_ratio\{.*\}) (\S+)$",
+            lambda m: f"{m[1]} {float(m[2]) * (1 + scrapes / 1000)}",
+            metrics_text,
+            flags=re.M,
+        )
+
+    server = serving(page)
+    made = Prometheus(tmp_path_factory.mktemp("prometheus"), server.server_address[1])
+    try:
+        made.wait_for("gpcatalog_server")
+        yield made
+    finally:
+        made.close()
+        server.shutdown()
