@@ -20,7 +20,8 @@ from gpcatalog.audit.report import Report, ServerFacts
 from gpcatalog.capacity import session_start
 from gpcatalog.lab.postgres import PrivateServer
 from gpcatalog.migration import vacuum_full
-from gpcatalog.migration.maintenance import script, treatments
+from gpcatalog.migration.maintenance import rates, script, treatments
+from gpcatalog.migration.window import LOCK
 from gpcatalog.store.snapshot import Snapshot
 from tests import greenplum
 from tests.conftest import binaries_of, fresh_database
@@ -45,22 +46,33 @@ def psql(dsn: str, file: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("server", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
-def test_gives_back_what_it_promised(
-    server: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    dsn = fresh_database(request.getfixturevalue(server), "tired")
+SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
+
+
+def tired(server: str, name: str) -> str:
+    """A new database with bloated catalogs."""
+    dsn = fresh_database(server, name)
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("SET client_min_messages = error")
         for _ in range(16 if "gpadmin" in dsn else 150):
             conn.execute(LOADS if "gpadmin" in dsn else CHURN * 20)
+    return dsn
+
+
+@pytest.mark.parametrize("window", [None, 3600.0])
+@pytest.mark.parametrize("server", SERVERS)
+def test_gives_back_what_it_promised(
+    server: str, window: float | None, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    dsn = tired(request.getfixturevalue(server), "tired")
     before = report_of(dsn, tmp_path / "before.gpcatalog")
     todo = treatments(before)
     assert {t.relation for t in todo if t.full} >= {"pg_attribute"}
     file = tmp_path / "maintenance.sql"
-    file.write_text(script(before))
+    file.write_text(script(before, window))
     said = psql(dsn, file)
     assert said.returncode == 0, said.stderr
+    assert "not begun" not in said.stdout
     after = report_of(dsn, tmp_path / "after.gpcatalog")
 
     def worst(report: Report, relation: str) -> tuple[int, int]:
@@ -84,6 +96,77 @@ def test_gives_back_what_it_promised(
     assert {t.relation for t in treatments(after) if t.full} == set()
     # a second run does no harm
     assert psql(dsn, file).returncode == 0
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_window_that_is_too_short_is_continued_the_next_night(
+    server: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """No step begins that would not end; the next script has what is left, in order of gain."""
+    dsn = tired(request.getfixturevalue(server), "tired_nights")
+    before = report_of(dsn, tmp_path / "before.gpcatalog")
+    todo = treatments(before)
+    assert len(todo) > 2
+    slow = rates()[0]
+    needs = sorted({t.needed / slow for t in todo})
+    file = tmp_path / "maintenance.sql"
+    nothing = psql(dsn, written(file, script(before, min(needs) / 4)))
+    assert nothing.returncode == 0, nothing.stderr
+    statements = sum(len(steps_of(script(before, 9e9), t.relation)) for t in todo)
+    assert nothing.stdout.count("not begun") == statements
+    assert total(report_of(dsn, tmp_path / "same.gpcatalog")) > 0.95 * total(before)
+    if needs[-1] > 2 * needs[0]:
+        some = psql(dsn, written(file, script(before, needs[-1] * 0.9)))
+        assert some.returncode == 0, some.stderr
+        assert 0 < some.stdout.count("not begun") < statements
+    left = report_of(dsn, tmp_path / "left.gpcatalog")
+    rest = treatments(left)
+    assert [t.reclaimable for t in rest] == sorted((t.reclaimable for t in rest), reverse=True)
+    last = psql(dsn, written(file, script(left, 3600)))
+    assert last.returncode == 0, last.stderr
+    after = report_of(dsn, tmp_path / "after.gpcatalog")
+    assert [t.relation for t in treatments(after) if t.full or t.reindex] == []
+    assert total(after) < total(before) / 2
+
+
+def written(file: Path, text: str) -> Path:
+    file.write_text(text)
+    return file
+
+
+def steps_of(text: str, relation: str) -> list[str]:
+    """Statements of a windowed script on one catalog."""
+    return re.findall(rf"THEN '(\w[A-Z ]* pg_catalog\.{relation})'", text)
+
+
+def total(report: Report) -> int:
+    """Bytes of all catalogs."""
+    return sum(t.bytes for t in report.instance_totals)
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_never_two_at_once(server: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    dsn = fresh_database(request.getfixturevalue(server), "alone")
+    report = report_of(dsn, tmp_path / "s.gpcatalog")
+    with Snapshot(Path(__file__).parent.parent / "fixtures/greenplum6.gpcatalog") as snapshot:
+        catalogs = build(snapshot).catalogs
+    file = written(tmp_path / "m.sql", script(msgspec.structs.replace(report, catalogs=catalogs)))
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute(f"SELECT pg_advisory_lock({LOCK[0]}, {LOCK[1]})".encode())
+        said = psql(dsn, file)
+        assert said.returncode == 3
+        assert "another maintenance script is running in this database" in said.stderr
+        assert said.stdout == ""
+
+
+def test_a_script_of_another_night_is_refused(own_server: PrivateServer, tmp_path: Path) -> None:
+    """Its order of gain is that of another night."""
+    with Snapshot(Path(__file__).parent.parent / "fixtures/greenplum6.gpcatalog") as snapshot:
+        report = build(snapshot)
+    old = psql(own_server.conninfo("postgres"), written(tmp_path / "m.sql", script(report, 60)))
+    assert old.returncode == 3
+    assert "the audit of this script is older than 20 hours" in old.stderr
+    assert "REINDEX" not in old.stdout
 
 
 def test_nothing_to_do_says_so(tmp_path: Path) -> None:
@@ -110,10 +193,7 @@ def test_only_what_the_server_names_gets_a_statement() -> None:
         return script(msgspec.structs.replace(report, catalogs=(), auxiliary=found))
 
     said = script_of("pg_aoseg.pg_aoblkdir_16443")
-    statements = [
-        line for line in said.splitlines() if line and not line.startswith(("--", "SET "))
-    ]
-    (statement,) = statements
+    (statement,) = [line for line in said.splitlines() if "aoblkdir" in line]
     assert statement.startswith("VACUUM FULL pg_aoseg.pg_aoblkdir_16443;  -- ")
     index = script_of("pg_aoseg.pg_aoblkdir_16443_index", "index of a block directory")
     assert "REINDEX INDEX pg_aoseg.pg_aoblkdir_16443_index;" in index

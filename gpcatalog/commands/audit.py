@@ -55,6 +55,17 @@ def audit(
             show_default=False,
         ),
     ] = "",
+    window: Annotated[
+        str,
+        typer.Option(
+            "--window",
+            metavar="TIME",
+            help=(
+                "With --maintenance: begin no step that would not end within this time, such as 2h."
+            ),
+            show_default=False,
+        ),
+    ] = "",
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -118,6 +129,7 @@ def audit(
         level = options.detail(verbose=verbose, quiet=quiet)
         every = all_databases or fleet.given
         _check(only or [], format, fail_on, plain=not (verbose or quiet), every=every)
+        seconds = _window(window, maintenance)
         request = _Request(
             only=only or [],
             store=store,
@@ -158,7 +170,7 @@ def audit(
             if maintenance:
                 from gpcatalog.migration.maintenance import script
 
-                streams.save(Path(maintenance), script(report))
+                streams.save(Path(maintenance), script(report, seconds))
             kept = str(path) if save or (store and not demo and not snapshot) else ""
             _show(report, format, color, level, kept)
     if maintenance:
@@ -204,6 +216,23 @@ class _Request:
             from gpcatalog.emit.metrics import text_format
 
             streams.save(self.metrics, text_format(list(families)))
+
+
+def _window(text: str, maintenance: str) -> float | None:
+    """Seconds of --window, None without one. Raises CatalogError (2)."""
+    from gpcatalog.planner.policy import seconds
+
+    if not text:
+        return None
+    if not maintenance:
+        raise CatalogError("--window is for the script of --maintenance")
+    try:
+        found = seconds(text)
+    except ValueError as e:
+        raise CatalogError(f"--window: {e}") from None
+    if found <= 0:
+        raise CatalogError("--window must be more than 0")
+    return found
 
 
 def _notification(command: str, format: AuditFormat, **others: object) -> list[str]:

@@ -12,6 +12,7 @@ from gpcatalog.audit.report import CatalogRow, Report, ServerFacts
 from gpcatalog.audit.verdicts import bloat_limits
 from gpcatalog.capacity import limits
 from gpcatalog.migration import vacuum_full
+from gpcatalog.migration.window import NoWindow, Window, alone
 from gpcatalog.model import generations
 from gpcatalog.model.auxiliary import INDEX_OF
 from gpcatalog.model.names import printable, qualified
@@ -154,7 +155,7 @@ def _time(live: int) -> list[str]:
     ]
 
 
-def _head(report: Report, todo: list[Treatment]) -> list[str]:
+def _head(report: Report, todo: list[Treatment], window: Window) -> list[str]:
     """What the script does, why, its locks and its time, as lines."""
     full = [t for t in todo if t.full]
     head = [
@@ -165,6 +166,7 @@ def _head(report: Report, todo: list[Treatment]) -> list[str]:
         "Run as superuser or owner of the database, outside a transaction block:",
         "    psql -X -v ON_ERROR_STOP=1 -f FILE",
         "The script can be stopped and run again at any point: the statements are independent.",
+        *window.head(),
         "",
         *_locks(report.server, full),
         "",
@@ -186,9 +188,10 @@ def _head(report: Report, todo: list[Treatment]) -> list[str]:
 ROW_ORDER = "order of the rows that a session start needs"
 
 
-def _session(report: Report) -> list[str]:
+def _session(report: Report, window: Window) -> list[str]:
     """Settings of the session; then the script ends where an event trigger would run."""
     return [
+        *alone(),
         "SET statement_timeout = 0;",
         (
             "-- the script ends if it cannot get a lock within this time; run it again at a"
@@ -198,35 +201,54 @@ def _session(report: Report) -> list[str]:
         "SET client_min_messages = warning;",
         "SET search_path = pg_catalog, pg_temp;",
         *_no_event_triggers(report),
+        *window.begin(report.taken.taken_at),
     ]
 
 
-def _statements(report: Report, todo: list[Treatment]) -> list[str]:
-    """Settings, then indexes, dead rows and statistics."""
+def _statements(report: Report, todo: list[Treatment], window: Window) -> list[str]:
+    """Settings, then indexes, dead rows and statistics.
+
+    In a window, a catalog is treated completely before the next one, those that give back most
+    first.
+    """
+    slow, _, _ = rates()
     lines = [
-        *_session(report),
+        *_session(report, window),
         *(vacuum_full.settings() if any(t.full for t in todo) else []),
-        "",
-        "-- 1. indexes",
     ]
-    lines += [
-        f"REINDEX TABLE {qualified('pg_catalog', t.relation)};" for t in todo if t.reindex
-    ] or ["-- no index needs REINDEX"]
-    lines += ["", "-- 2. dead rows"]
+    if isinstance(window, NoWindow):
+        reindex = [f"REINDEX TABLE {_name(t)};" for t in todo if t.reindex]
+        lines += ["", "-- 1. indexes", *(reindex or ["-- no index needs REINDEX"])]
+        lines += ["", "-- 2. dead rows"]
+        lines += [f"{_vacuum(t)};  -- {_gain(t)}" for t in todo]
+        lines += ["", f"-- 3. {ROW_ORDER}", *vacuum_full.row_order(report.server)]
+        lines += ["", "-- 4. statistics"]
+        return [*lines, *(f"ANALYZE {_name(t)};" for t in todo)]
     for t in todo:
-        verb = "VACUUM FULL" if t.full else "VACUUM"
-        lines.append(
-            f"{verb} {qualified('pg_catalog', t.relation)};  -- {size(t.reclaimable)} reclaimable,"
-            f" {t.bloat:.1f} ×"
-        )
-    lines += ["", f"-- 3. {ROW_ORDER}"]
-    lines += vacuum_full.row_order(report.server)
-    lines += ["", "-- 4. statistics"]
-    lines += [f"ANALYZE {qualified('pg_catalog', t.relation)};" for t in todo]
+        seconds = t.needed / slow
+        lines += ["", f"-- {t.relation}: {_gain(t)}"]
+        if t.reindex:
+            lines += window.gated(f"REINDEX TABLE {_name(t)}", seconds)
+        lines += window.gated(_vacuum(t), seconds)
+        if t.full and t.relation == "pg_attribute":
+            lines += [f"-- {ROW_ORDER}", *vacuum_full.row_order(report.server)]
+        lines += window.gated(f"ANALYZE {_name(t)}", seconds)
     return lines
 
 
-def _auxiliary(report: Report) -> list[str]:
+def _name(one: Treatment) -> str:
+    return qualified("pg_catalog", one.relation)
+
+
+def _vacuum(one: Treatment) -> str:
+    return f"VACUUM {'FULL ' if one.full else ''}{_name(one)}"
+
+
+def _gain(one: Treatment) -> str:
+    return f"{size(one.reclaimable)} reclaimable, {one.bloat:.1f} ×"
+
+
+def _auxiliary(report: Report, window: Window) -> list[str]:
     """Statements for bloated auxiliary relations of append-optimized tables."""
     worth = [
         a
@@ -251,10 +273,10 @@ def _auxiliary(report: Report) -> list[str]:
         schema, _, name = a.relation.partition(".")
         verb = "REINDEX INDEX" if heap else "VACUUM FULL"
         what = f"{a.kind} of {a.schema}.{a.name}: {size(a.worst_reclaimable or 0)} reclaimable"
-        lines.append(
-            f"{verb} {qualified(schema, name)};  -- {printable(what)},"
-            f" {a.bloat or 1:.1f} ×, on segment {a.worst_content}"
-        )
+        why = f"{printable(what)}, {a.bloat or 1:.1f} ×, on segment {a.worst_content}"
+        seconds = (a.worst_needed or 0) / rates()[0]
+        statement = window.gated(f"{verb} {qualified(schema, name)}", seconds)
+        lines += [f"{statement[0]}  -- {why}"] if len(statement) == 1 else [f"-- {why}", *statement]
     return lines
 
 
@@ -264,7 +286,7 @@ def _displaced(report: Report) -> bool:
     return any(s.bytes >= limit for s in report.session_starts or ())
 
 
-def _without_catalogs(report: Report, auxiliary: list[str]) -> list[str]:
+def _without_catalogs(report: Report, auxiliary: list[str], window: Window) -> list[str]:
     """The script if no catalog is treated."""
     head = ["No catalog has enough reclaimable bytes to justify the locks."]
     row_order: list[str] = []
@@ -281,17 +303,19 @@ def _without_catalogs(report: Report, auxiliary: list[str]) -> list[str]:
         "Run as superuser, outside a transaction block, at a quiet time:",
         "    psql -X -v ON_ERROR_STOP=1 -f FILE",
     ]
-    return [*_comment(head), "", *_session(report), *row_order]
+    return [*_comment([*head, *window.head()]), "", *_session(report, window), *row_order]
 
 
-def script(report: Report) -> str:
+def script(report: Report, window_seconds: float | None = None) -> str:
     """The script: a head that says what, why, locks and time, then the statements in the documented
     order.
 
+    window_seconds: no step begins that would not end within this time; None: no window
     Nothing to do gives a script that says so and holds no statement.
     """
+    window = NoWindow() if window_seconds is None else Window(window_seconds)
     todo = treatments(report)
-    auxiliary = _auxiliary(report)
+    auxiliary = _auxiliary(report, window)
     server = report.server
     title = [
         f"Catalog maintenance of database {server.database}, {server.product} {server.version}",
@@ -302,9 +326,10 @@ def script(report: Report) -> str:
         "",
     ]
     if todo:
-        lines = [*_comment([*title, *_head(report, todo)]), "", *_statements(report, todo)]
+        head = _comment([*title, *_head(report, todo, window)])
+        lines = [*head, "", *_statements(report, todo, window)]
     else:
-        lines = [*_comment(title), *_without_catalogs(report, auxiliary)]
+        lines = [*_comment(title), *_without_catalogs(report, auxiliary, window)]
     if auxiliary:
         lines += ["", *auxiliary]
     return "\n".join(lines) + "\n"

@@ -1,0 +1,100 @@
+"""A maintenance script that begins no step which would not end within a time window.
+
+The script needs no psql newer than that of Greenplum 6: a query chooses the text of the next
+statement, and psql runs this text. What is done is not recorded: the next night's audit finds what
+is left, in order of gain, so a script is refused when it is older than a night.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gpcatalog.model.names import quote_literal
+from gpcatalog.model.quantity import duration
+
+LOCK = (1735420787, 1)
+"""Key of the advisory lock of maintenance scripts: ASCII "gpcs", and 1."""
+FRESH_HOURS = 20  # age of the audit up to which the order of gain is believed
+_NOW = "pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())"
+
+
+def alone() -> list[str]:
+    """Statements that end the script if another maintenance script runs in this database."""
+    return [
+        "-- two scripts at once would wait for each other",
+        "\\set ON_ERROR_STOP on",
+        "DO $gpcatalog$",
+        "BEGIN",
+        f"    IF NOT pg_catalog.pg_try_advisory_lock({LOCK[0]}, {LOCK[1]}) THEN",
+        "        RAISE EXCEPTION 'another maintenance script is running in this database';",
+        "    END IF;",
+        "END",
+        "$gpcatalog$;",
+    ]
+
+
+@dataclass(frozen=True)
+class Window:
+    """The time window of a script, in seconds from its start."""
+
+    seconds: float
+
+    def head(self) -> list[str]:
+        """What the window means, as lines for the head of the script."""
+        return [
+            f"Window: {duration(self.seconds)}. A step begins only if its estimated duration, at the"
+            " slow end of the range, fits into the rest of the window. Write and run a new script",
+            "every night: it continues with what is left, in order of gain.",
+        ]
+
+    def begin(self, taken_at: datetime) -> list[str]:
+        """Statements at the start: the time, and a check of the script's age.
+
+        taken_at: time of the audit, in UTC
+        """
+        limit = f"'{taken_at:%Y-%m-%d %H:%M:%S}+00'::timestamptz + interval '{FRESH_HOURS} hours'"
+        return [
+            "DO $gpcatalog$",
+            "BEGIN",
+            f"    IF pg_catalog.clock_timestamp() > {limit} THEN",
+            f"        RAISE EXCEPTION 'the audit of this script is older than {FRESH_HOURS} hours: write"
+            " a new script';",
+            "    END IF;",
+            "END",
+            "$gpcatalog$;",
+            f"SELECT {_NOW} AS started \\gset",
+        ]
+
+    def gated(self, statement: str, seconds: float) -> list[str]:
+        """A statement that runs only if it ends within the window.
+
+        statement: one statement without the semicolon; seconds: its estimated duration
+        """
+        name = statement.splitlines()[0]
+        left = f"SELECT {quote_literal(f'not begun, {duration(seconds)} do not fit into the window: {name}')} AS gpcatalog"
+        return [
+            f"SELECT CASE WHEN {_NOW} - :started + {seconds:.3f} <= {self.seconds:.3f}",
+            f"            THEN {quote_literal(statement)}",
+            f"            ELSE {quote_literal(left)} END AS step \\gset",
+            ":step;",
+        ]
+
+
+class NoWindow(Window):
+    """Without a window, each statement stands for itself."""
+
+    def __init__(self) -> None:
+        super().__init__(float("inf"))
+
+    def head(self) -> list[str]:
+        """Nothing."""
+        return []
+
+    def begin(self, taken_at: datetime) -> list[str]:
+        """Nothing."""
+        return []
+
+    def gated(self, statement: str, seconds: float) -> list[str]:
+        """The statement."""
+        return [f"{statement};"]
