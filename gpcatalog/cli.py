@@ -25,6 +25,7 @@ from gpcatalog.commands.estimate import estimate
 from gpcatalog.commands.growth import growth
 from gpcatalog.commands.lab import lab
 from gpcatalog.commands.latency import latency
+from gpcatalog.commands.man import man
 from gpcatalog.commands.migrate import migrate
 from gpcatalog.commands.plan import plan
 from gpcatalog.commands.report import metrics, report
@@ -77,6 +78,7 @@ for command in (
     lab,
 ):
     app.command(command.__name__)(complete(command))
+app.command("man")(man)
 app.command(WORKER, hidden=True)(fleet.worker)
 
 

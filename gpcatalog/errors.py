@@ -17,6 +17,24 @@ class Exit(IntEnum):
     INTERRUPTED = 130  # Ctrl-C, as shells number it
 
 
+# what the manual pages say of exit codes; the table of the README is the same
+EXIT_TEXTS = {
+    "0": "success; no finding at or above --fail-on",
+    "1": (
+        "at least one finding at or above --fail-on (audit: never by default; check: warning by"
+        " default)"
+    ),
+    "2": "wrong usage, or an invalid input file",
+    "3": "the server cannot be reached or read, or the program of --notify-command failed",
+    "4": "refused: the operation would be unsafe, or the same run over a fleet is active",
+    "70": "internal error: a bug",
+    "130, 143": (
+        "interrupted by SIGINT or SIGTERM; nothing incomplete remains, here or on the server"
+    ),
+    "141": "the reader closed the output, as in gpcatalog rules | head -n 1",
+}
+
+
 class CatalogError(Exception):
     """A failure that is told to the user in one message, never as a traceback.
 

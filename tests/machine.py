@@ -54,6 +54,8 @@ def lacking() -> Iterator[tuple[str, str]]:
         yield "promtool (package prometheus)", "tests of alert rules and metrics"
     if not _program("prometheus"):
         yield "Prometheus (package prometheus)", "a test of metrics, rules and dashboard"
+    if not _program("groff"):
+        yield "groff (package groff-base)", "a test of the manual pages"
     if not _program("systemd-analyze"):
         yield "systemd-analyze (package systemd)", "tests of the units of systemd"
     if not Path("/usr/lib/nagios/plugins/negate").exists():
