@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpcatalog.model.bounds import INFINITY, MINUS_INFINITY, OPEN_HIGH
+from gpcatalog.model.names import NAMEDATALEN, cut
 from gpcatalog.planner import grid
 from gpcatalog.planner.grid import Grain
 from gpcatalog.planner.time_key import TimeKey, cell_of
@@ -283,7 +284,8 @@ def _new(t: TableState, s: PartitionSet, low: int, high: int, used: set[str]) ->
     name, n = stem, 1
     while name in used:
         n += 1
-        name = f"{stem[:58]}_{n}"
+        number = f"_{n}"
+        name = cut(stem, NAMEDATALEN - len(number)) + number
     used.add(name)
     return NewPartition(low=low, high=high, name=name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -429,6 +430,19 @@ def test_names(form: str) -> None:
     assert agree == 12
     later = datetime(2031, 12, 31)
     assert found.name("t", later, later + timedelta(1)) == later.strftime(form)
+
+
+def test_names_of_quarters() -> None:
+    firsts = [datetime(2025 + n // 4, 1 + n % 4 * 3, 1) for n in range(9)]
+    names = [("t", f"t_{a.year}q{(a.month + 2) // 3}", a, b) for a, b in itertools.pairwise(firsts)]
+    found, agree = naming.infer(names, classic=False)
+    assert found is not None
+    assert agree == 8
+    shown = [
+        found.name("t", datetime(2031, month, 1), datetime(2031, month + 2, 28))
+        for month in (1, 4, 7, 10)
+    ]
+    assert shown == ["t_2031q1", "t_2031q2", "t_2031q3", "t_2031q4"]
 
 
 def test_names_by_the_last_day() -> None:

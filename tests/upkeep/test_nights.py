@@ -10,7 +10,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from gpcatalog.model.bounds import DAY, Family
+from gpcatalog.model.bounds import DAY, INFINITY, OPEN_LOW, Family
 from gpcatalog.planner import grid
 from gpcatalog.planner.grid import Grain
 from gpcatalog.planner.time_key import TimeKey, cell_of, micros
@@ -313,3 +313,66 @@ def test_growth_is_that_of_the_fullest_segment() -> None:
         fc.forecast([table_of(parts, rules)], micros(datetime(2024, 3, 31, 3)), LIMITS, 80)
     )
     assert [len(r.parts) for n in nights for r in n.night.rollups] == [31, 30]
+
+
+def test_the_last_partition_of_many_stays() -> None:
+    now = micros(datetime(2030, 1, 1, 3))
+    rules = plain_rules(keep=60 * DAY, retention="detach")
+    [retire] = night([table_of(span(datetime(2024, 1, 1), 300), rules)], now, LIMITS).retire
+    assert [p.name for p in retire.parts] == [f"p{n}" for n in range(299)]
+
+
+def test_gaps_nearest_to_today_are_filled_first() -> None:
+    parts = span(datetime(2022, 1, 1), 1) + span(datetime(2024, 3, 1), 10)
+    now = micros(datetime(2024, 3, 5, 3))
+    [create] = night([table_of(parts, plain_rules(fill_gaps=True))], now, LIMITS).create
+    assert (create.why, len(create.new)) == ("gap", 400)
+    assert create.new[-1].high == micros(datetime(2024, 3, 1))
+    low = [n.low for n in create.new]
+    assert low == sorted(low)
+
+
+def test_a_partition_without_an_end_is_said() -> None:
+    now = micros(datetime(2024, 3, 5, 3))
+    closed = span(datetime(2024, 3, 1), 3)
+    low = micros(datetime(2024, 3, 4))
+    for high, said in ((INFINITY, True), (low + 30 * DAY, False)):
+        last = Partition(low=low, high=high, name="last", filled=True)
+        found = night([table_of([*closed, last], plain_rules())], now, LIMITS)
+        texts = [n.text for n in found.notes if n.what == "create"]
+        assert texts == ["the newest partition of t1 has no end: it takes all later rows, so no"
+                         " partitions are created"] * said  # fmt: skip
+        assert not found.create
+
+
+@pytest.mark.parametrize("table", ["t", "ä" * 40])
+def test_names_that_are_taken(table: str) -> None:
+    """A number follows, also where the name has no room for it."""
+    now = micros(datetime(2024, 3, 5, 3))
+    parts = span(datetime(2024, 3, 1), 5)
+    state = table_of(parts, plain_rules(premake=3 * DAY))
+    [s] = state.sets
+    free = replace(s, parent_name=table)
+    [create] = night([replace(state, sets=(free,))], now, LIMITS).create
+    wanted = create.new[0].name
+    for taken, number in ((1, "_2"), (2, "_3")):
+        named = [replace(parts[0], name=wanted), replace(parts[1], name=create.new[0].name)]
+        used = replace(free, parts=(*named[:taken], *parts[taken:]))
+        [create] = night([replace(state, sets=(used,))], now, LIMITS).create
+        name = create.new[0].name
+        assert name.endswith(number)
+        assert len(name.encode()) <= 63
+        assert name.removesuffix(number) == wanted[: len(name) - 2]
+
+
+def test_a_day_adds_what_full_partitions_have() -> None:
+    """Empty partitions and those of the future do not count."""
+    now = micros(datetime(2024, 3, 10, 3))
+    full = span(datetime(2024, 3, 1), 4)
+    empty = [replace(p, filled=False, bytes=0) for p in span(datetime(2024, 3, 5), 3)]
+    unknown = [replace(p, bytes=None) for p in span(datetime(2024, 3, 8), 2)]
+    coming = span(datetime(2024, 3, 10), 3, size=10**6)
+    opened = Partition(low=OPEN_LOW, high=full[0].low, name="first", filled=True, bytes=10**9)
+    [s] = table_of([opened, *full, *empty, *unknown, *coming], plain_rules()).sets
+    assert fc.daily_bytes(s, now) == (100, 100)
+    assert fc.daily_bytes(replace(s, parts=tuple(empty)), now) == (0, 0)
