@@ -25,20 +25,21 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+Config = Annotated[
+    str,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Fleet file. Default: gpcatalog/gpcatalog.toml in the XDG configuration folders.",
+        show_default=False,
+    ),
+]
 OPTIONS = {
     "all_clusters": Annotated[
         bool,
         typer.Option("--all", help="Go through all clusters of the fleet file."),
     ],
-    "config": Annotated[
-        str,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            help="Fleet file. Default: gpcatalog/gpcatalog.toml in the XDG configuration folders.",
-            show_default=False,
-        ),
-    ],
+    "config": Config,
     "cluster": Annotated[
         list[str] | None,
         typer.Option(

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from gpcatalog.commands import streams
+from gpcatalog.commands.fleet import Config
 from gpcatalog.errors import CatalogError
 
 # files that libpq reads, whose places a job must know
@@ -40,15 +41,7 @@ def schedule(
         bool, typer.Option("--systemd", help="Print service and timer units of systemd.")
     ] = False,
     cron: Annotated[bool, typer.Option("--cron", help="Print lines for crontab.")] = False,
-    config: Annotated[
-        str,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            help="Fleet file. Default: gpcatalog/gpcatalog.toml in the XDG configuration folders.",
-            show_default=False,
-        ),
-    ] = "",
+    config: Config = "",
     metrics: Annotated[
         Path | None,
         typer.Option(
