@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -34,7 +34,7 @@ Config = Annotated[
         show_default=False,
     ),
 ]
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "all_clusters": Annotated[
         bool,
         typer.Option("--all", help="Go through all clusters of the fleet file."),
