@@ -322,7 +322,7 @@ def _as_plugin() -> Iterator[None]:
 def _print_state(output: tuple[str, int]) -> None:
     text, code = output
     streams.out(text)
-    raise typer.Exit(code)
+    raise streams.Finished(code)
 
 
 def _show(report: Report, format: AuditFormat, color: ColorChoice, level: str, kept: str) -> None:

@@ -77,7 +77,7 @@ def _output_to(path: str) -> Any:
         try:
             yield
         except typer.Exit as e:  # findings: the output is complete
-            if e.exit_code not in (0, 1):
+            if e.exit_code not in (0, 1) and not isinstance(e, streams.Finished):
                 raise
             ended = e
         except CatalogError as e:

@@ -209,7 +209,7 @@ class FleetRun:
 
         code = worst(self.exit_code, Exit.FINDINGS if findings else Exit.CLEAN)
         if code is not Exit.CLEAN:
-            raise typer.Exit(int(code))
+            raise streams.Finished(int(code))
 
 
 class _Progress:

@@ -260,7 +260,7 @@ def metrics(
     else:
         streams.save(to, text)
     if code:
-        raise typer.Exit(code)
+        raise streams.Finished(code)
 
 
 def _for_all_databases(wanted: list[str], *, given: bool) -> str:

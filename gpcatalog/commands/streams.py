@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+import typer
+
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.plain_text import is_unicode
 from gpcatalog.model.secrets import masked
@@ -128,6 +130,10 @@ def save(path: Path, text: str) -> None:
     """Write a file whole or not at all. Raises CatalogError."""
     with writing(path) as stream:
         stream.write(text)
+
+
+class Finished(typer.Exit):
+    """The end of a command whose output is complete, with an exit code of its own."""
 
 
 def destination(path: str, *, person: bool = False) -> contextlib.AbstractContextManager[TextIO]:

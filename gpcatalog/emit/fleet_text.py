@@ -80,6 +80,7 @@ def _line(member: FleetCluster) -> tuple[str, ...]:
         size(seen.reclaimable_bytes) if seen else "?",
         str(member.count(Severity.CRITICAL)) if seen else "?",
         str(member.count(Severity.WARNING)) if seen else "?",
+        f"{member.oldest:%Y-%m-%d %H:%M}" if member.oldest is not None else "?",
     )
 
 
@@ -96,6 +97,7 @@ def show(fleet: FleetReport, out: Console) -> None:
         "reclaim.",
         "critical",
         "warnings",
+        "snapshot",
     )
     out.print(table("", heads, [_line(c) for c in fleet.clusters]))
     for member in fleet.clusters:

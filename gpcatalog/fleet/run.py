@@ -75,7 +75,13 @@ class _Worker:
         """Take what the process wrote."""
         *lines, self.text = (self.text + piece).split(b"\n")
         for line in lines:
-            message = _LINES.decode(line)
+            try:
+                message = _LINES.decode(line)
+            except msgspec.DecodeError:  # a library that writes to standard output
+                words = secrets.masked(line.decode("utf-8", "replace"))
+                self.run.error = f"its process wrote something else: {words[:200]}"
+                self.run.fail(Exit.INTERNAL)
+                continue
             if isinstance(message, Listed):
                 self.pending = set(message.databases)
                 self.done = not self.pending

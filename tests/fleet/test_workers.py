@@ -1,0 +1,74 @@
+"""What a worker process writes, taken piece by piece, and what becomes of one that does not end as it should."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import time
+
+import msgspec
+import pytest
+
+from gpcatalog.errors import Exit
+from gpcatalog.fleet.messages import Failed, Listed, Message, Reading, Taken
+from gpcatalog.fleet.run import ClusterRun, _Worker, worst
+
+MESSAGES: list[Message] = [
+    Listed(["a", "b\n", "c"]),
+    Reading("a", "relations"),
+    Taken("a", "/x/a.gpcatalog"),
+    Failed("b\n", "no", int(Exit.UNREACHABLE)),
+    Taken("c", "/x/c.gpcatalog"),
+]
+
+
+def worker(code: str) -> _Worker:
+    """A worker that runs a program of Python."""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    errors = io.BytesIO(b"gpcatalog: postgresql://u:secret@h/d is broken\n  hint: x\n")
+    return _Worker(ClusterRun(name="one"), process, errors, time.monotonic())
+
+
+def lines(messages: list[Message]) -> bytes:
+    return b"".join(msgspec.json.encode(m) + b"\n" for m in messages)
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_messages_in_pieces(size: int) -> None:
+    heard: list[tuple[str, Message]] = []
+    one, text = worker("pass"), lines(MESSAGES)
+    for begin in range(0, len(text), size):
+        one.take(text[begin : begin + size], lambda name, m: heard.append((name, m)))
+    found = one.end("")
+    assert heard == [("one", m) for m in MESSAGES]
+    assert {k: str(v) for k, v in found.snapshots.items()} == {
+        "a": "/x/a.gpcatalog",
+        "c": "/x/c.gpcatalog",
+    }
+    assert (found.unread, found.error, found.exit_code) == ({"b\n": "no"}, "", Exit.UNREACHABLE)
+
+
+def test_one_that_dies_names_what_it_left() -> None:
+    one = worker("import os; os.kill(os.getpid(), 9)")
+    one.take(lines(MESSAGES[:3]), lambda *_: None)
+    found = one.end("")
+    assert found.error == "its process ended with -9: postgresql://u:********@h/d is broken"
+    assert set(found.unread) == {"b\n", "c"}
+    assert found.exit_code is Exit.INTERNAL
+
+
+def test_one_that_writes_something_else_is_no_traceback() -> None:
+    one = worker("pass")
+    one.take(b"warning of a library\n" + lines(MESSAGES), lambda *_: None)
+    found = one.end("")
+    assert found.error == "its process wrote something else: warning of a library"
+    assert set(found.snapshots) == {"a", "c"}
+    assert found.exit_code is Exit.INTERNAL
+
+
+def test_the_worst_code_stands_for_all() -> None:
+    assert worst() is Exit.CLEAN
+    order = [Exit.CLEAN, Exit.FINDINGS, Exit.USAGE, Exit.REFUSED, Exit.UNREACHABLE, Exit.INTERNAL]
+    for n, code in enumerate(order):
+        assert worst(*order[: n + 1]) is worst(*reversed(order[: n + 1])) is code
