@@ -41,7 +41,7 @@ from gpcatalog.commands.streams import (
 )
 from gpcatalog.commands.usage_errors import in_own_words, is_usage_error
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.fleet.run import WORKER
+from gpcatalog.fleet import WORKER
 from gpcatalog.model.names import printable
 from gpcatalog.model.plain_text import spelled_out
 from gpcatalog.model.secrets import MaskedSecret

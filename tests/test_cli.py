@@ -500,6 +500,36 @@ def test_every_rule_has_its_four_parts() -> None:
         assert all(rules.page(name).values()), name
 
 
+def test_pages_are_read_without_loading_the_rules() -> None:
+    """What `rules` reads from the files is what the rules have registered."""
+    from gpcatalog.audit import rules as audits
+    from gpcatalog.check import rules as checks
+    from gpcatalog.model.rule_registry import pages_in
+
+    for part in (audits, checks):
+        folder = Path(str(part.__file__)).parent
+        assert pages_in(folder) == {id: part.page(id) for id in part.every()}
+    heavy = ("sqlglot", "duckdb", "psycopg", "numpy", "gpcatalog.effects")
+    code = (
+        "import sys; from gpcatalog.cli import app; sys.argv = ['gpcatalog', 'rules'];"
+        "app(standalone_mode=False);"
+        f"print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stderr.strip() == "[]"
+
+
+def test_a_snapshot_needs_no_library_that_connects() -> None:
+    code = (
+        "import sys; from gpcatalog.cli import app;"
+        f"sys.argv = ['gpcatalog', 'audit', '-q', '--snapshot', {str(FIXTURE)!r}];"
+        "app(standalone_mode=False);"
+        "print([m for m in ('psycopg', 'numpy', 'sqlglot') if m in sys.modules], file=sys.stderr)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stderr.strip() == "[]"
+
+
 def test_every_probe_has_its_header() -> None:
     from gpcatalog.model.server import named
     from gpcatalog.probes import library

@@ -28,7 +28,7 @@ from gpcatalog.services.audits import judged
 if TYPE_CHECKING:
     from gpcatalog.audit.report import Report
     from gpcatalog.emit.metrics import Family
-    from gpcatalog.probes.connection import Timeouts
+    from gpcatalog.probes.timeouts import Timeouts
 
 
 def audit(
@@ -220,12 +220,12 @@ class _Request:
 
 def _window(text: str, maintenance: str) -> float | None:
     """Seconds of --window, None without one. Raises CatalogError (2)."""
-    from gpcatalog.planner.policy import seconds
-
     if not text:
         return None
     if not maintenance:
         raise CatalogError("--window is for the script of --maintenance")
+    from gpcatalog.planner.policy import seconds
+
     try:
         found = seconds(text)
     except ValueError as e:

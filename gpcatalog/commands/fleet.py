@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpcatalog.fleet.messages import Message
     from gpcatalog.fleet.run import ClusterRun
     from gpcatalog.fleet.settings import ClusterSettings, Fleet
-    from gpcatalog.probes.connection import Timeouts
+    from gpcatalog.probes.timeouts import Timeouts
 
 Result = TypeVar("Result")
 
@@ -305,7 +305,7 @@ def reading(
     from gpcatalog.fleet.lock import only_run
     from gpcatalog.fleet.messages import Job
     from gpcatalog.fleet.run import read_all
-    from gpcatalog.probes.connection import Timeouts as Limits
+    from gpcatalog.probes.timeouts import Timeouts as Limits
 
     fleet = settings.read(choice.config)
     clusters = fleet.chosen(choice.cluster or [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,22 +25,27 @@ def rules(
 
     Example: gpcatalog rules segment-catalog-bloat
     """
-    from gpcatalog.audit import rules as audits
-    from gpcatalog.check import rules as checks
+    import gpcatalog
     from gpcatalog.emit.rules_text import show_page
     from gpcatalog.emit.terminal import table
+    from gpcatalog.model.rule_registry import pages_in
 
+    package = Path(gpcatalog.__file__).parent
+    audits, checks = (pages_in(package / part / "rules") for part in ("audit", "check"))
     out = streams.console(color)
     if not id:
-        for title, of in (
+        for title, pages in (
             ("Rules of gpcatalog audit", audits),
             ("Rules of gpcatalog check", checks),
         ):
-            pages = [(name, of.page(name)[""]) for name in of.every()]
-            out.print(table(title, ("rule", "finds"), pages, left=2))
+            lines = [(name, page[""]) for name, page in pages.items()]
+            out.print(table(title, ("rule", "finds"), lines, left=2))
             out.print()
         return
-    show_page(id, checks.page(id) if id in checks.every() else audits.page(id), out)
+    found = checks.get(id) or audits.get(id)
+    if found is None:
+        raise CatalogError(f"unknown rule: {id}", hint="`gpcatalog rules` lists all rules")
+    show_page(id, found, out)
 
 
 def probes(

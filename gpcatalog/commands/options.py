@@ -12,7 +12,7 @@ from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
     from gpcatalog.model.finding import Finding
-    from gpcatalog.probes.connection import Timeouts
+    from gpcatalog.probes.timeouts import Timeouts
 
 
 class Format(StrEnum):
@@ -119,6 +119,6 @@ def detail(*, verbose: bool, quiet: bool) -> str:
 
 def timeouts(statement: float, lock: float) -> Timeouts:
     """Limits of a session from seconds."""
-    from gpcatalog.probes.connection import Timeouts
+    from gpcatalog.probes.timeouts import Timeouts
 
     return Timeouts(statement_ms=round(statement * 1000), lock_ms=round(lock * 1000))

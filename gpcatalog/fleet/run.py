@@ -18,11 +18,11 @@ from typing import IO
 import msgspec
 
 from gpcatalog.errors import Exit
+from gpcatalog.fleet import WORKER
 from gpcatalog.fleet.messages import Failed, Job, Listed, Message, Reading, Taken
 from gpcatalog.model import secrets
 
 GRACE = 15.0  # seconds that a worker has to close its sessions before it is killed
-WORKER = "fleet-worker"  # the hidden command
 _LINES = msgspec.json.Decoder(Listed | Reading | Taken | Failed)
 _ORDER = (Exit.CLEAN, Exit.FINDINGS, Exit.USAGE, Exit.REFUSED, Exit.UNREACHABLE, Exit.INTERNAL)
 

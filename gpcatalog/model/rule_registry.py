@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from gpcatalog.errors import CatalogError
@@ -13,6 +15,33 @@ PARTS = ("What it finds", "Why it matters", "How sure it is", "What to do")
 """The parts that every rule's docstring has, in order, behind its title."""
 
 Check = TypeVar("Check", bound=Callable[..., object])
+
+
+def parts_of(text: str) -> dict[str, str]:
+    """A rule's docstring in pieces: its title under "", then its four parts."""
+    pieces = re.split(rf"^({'|'.join(PARTS)}):", text, flags=re.MULTILINE)
+    found = {"": " ".join(pieces[0].split())}
+    for name, body in zip(pieces[1::2], pieces[2::2], strict=True):
+        found[name] = " ".join(body.split())
+    return found
+
+
+def pages_in(folder: Path) -> dict[str, dict[str, str]]:
+    """The pages of all rules in the modules of a folder, by id, sorted; the modules are not imported.
+
+    Listing rules would otherwise load everything that the rules need to run.
+    """
+    found = {}
+    for file in sorted(folder.glob("*.py")):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            for one in node.decorator_list:
+                named = one.func if isinstance(one, ast.Call) else None
+                if isinstance(named, ast.Name) and named.id == "rule" and isinstance(one, ast.Call):
+                    id = ast.literal_eval(one.args[0])
+                    found[id] = parts_of(ast.get_docstring(node) or "")
+    return dict(sorted(found.items()))
 
 
 class RuleRegistry(Generic[Check]):
@@ -46,9 +75,4 @@ class RuleRegistry(Generic[Check]):
         check = self._rules.get(id)
         if check is None:
             raise CatalogError(f"unknown rule: {id}", hint=(f"`{self._listing}` lists all rules"))
-        text = inspect.getdoc(check) or ""
-        pieces = re.split(rf"^({'|'.join(PARTS)}):", text, flags=re.MULTILINE)
-        found = {"": " ".join(pieces[0].split())}
-        for name, body in zip(pieces[1::2], pieces[2::2], strict=True):
-            found[name] = " ".join(body.split())
-        return found
+        return parts_of(inspect.getdoc(check) or "")

@@ -9,7 +9,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -24,6 +23,7 @@ from gpcatalog.probes import guards as guarding
 from gpcatalog.probes import library
 from gpcatalog.probes.encodings import decoded, take_bytes, without_encoding
 from gpcatalog.probes.target import parameters
+from gpcatalog.probes.timeouts import Timeouts as Timeouts
 
 APPLICATION_NAME = "gpcatalog"
 MONITOR = "gpcatalog_monitor"
@@ -37,26 +37,6 @@ _MONITOR_SOURCES = {
     "list_folder": f"{MONITOR}.list_folder",
     "stat_file": f"{MONITOR}.stat_file",
 }
-
-
-@dataclass(frozen=True)
-class Timeouts:
-    """How long a probe may take, in milliseconds.
-
-    grace_s: how much longer than that a server may be silent before it counts as lost.
-    """
-
-    statement_ms: int = 120_000
-    lock_ms: int = 1_000
-    connect_s: int = 10
-    grace_s: float = 10.0
-
-    @property
-    def silence_s(self) -> float:
-        """Longest that a server may say nothing: it ends a statement itself, so a longer silence is
-        a network that was cut.
-        """
-        return self.statement_ms / 1000 + self.grace_s
 
 
 class Silent(psycopg.OperationalError):
