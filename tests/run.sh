@@ -57,6 +57,8 @@ if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && memory_is_free 2>/dev/null; then
   chmod 711 "$TMPDIR" # servers run as another user if the tests run as root
   trap 'rm -rf "$TMPDIR"' EXIT
 fi
+# Tests start some thousand short processes: without compiled files, each would compile what it imports again.
+unset PYTHONDONTWRITEBYTECODE
 workers=(-n 3)
 for word in "$@"; do
   case $word in -n* | --numprocesses* | --pdb | --version) workers=() ;; esac

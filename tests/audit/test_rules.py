@@ -22,6 +22,9 @@ from gpcatalog.model.finding import Confidence, Severity
 from gpcatalog.store.schema import columns_of
 from gpcatalog.store.snapshot import Snapshot
 
+pytestmark = pytest.mark.xdist_group(
+    "rules"
+)  # one process keeps the snapshots that cases begin with
 MIB = 1 << 20
 DAY = timedelta(days=1)
 SMALL = Spec(name="t", leaves=3, columns=2, bytes=None)

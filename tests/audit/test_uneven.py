@@ -84,6 +84,9 @@ def test_pruned_snapshots_tell_what_they_still_can(tmp_path: Path) -> None:
     compare("uneven_pruned.txt", lines(report))
 
 
+@pytest.mark.xdist_group(
+    "rules"
+)  # in one process with tests/audit/test_rules.py: it keeps the snapshots
 def test_what_every_rule_says(tmp_path: Path) -> None:
     said = []
     for rule, cases in CASES.items():
