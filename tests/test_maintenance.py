@@ -179,11 +179,11 @@ def test_nothing_to_do_says_so(tmp_path: Path) -> None:
 
 
 def test_only_what_the_server_names_gets_a_statement() -> None:
-    def script_of(relation: str, kind: str = "block directory") -> str:
+    def script_of(relation: str, kind: str = "block directory", bloat: float | None = 288.0) -> str:
         one = AuxiliaryRelation(
             schema="s", name="t\nDROP TABLE x; --", relation=relation, kind=kind, segments=1, bytes=9 << 20,
             reclaimable=8 << 20, worst_content=0, worst_bytes=9 << 20, worst_rows=1, worst_needed=32768,
-            worst_reclaimable=8 << 20, bloat=288.0,
+            worst_reclaimable=8 << 20, bloat=bloat,
         )  # fmt: skip
         found = Auxiliary(
             large=1, uncounted=0, bytes=9 << 20, reclaimable=8 << 20, kinds=(), relations=(one,)
@@ -197,6 +197,8 @@ def test_only_what_the_server_names_gets_a_statement() -> None:
     assert statement.startswith("VACUUM FULL pg_aoseg.pg_aoblkdir_16443;  -- ")
     index = script_of("pg_aoseg.pg_aoblkdir_16443_index", "index of a block directory")
     assert "REINDEX INDEX pg_aoseg.pg_aoblkdir_16443_index;" in index
+    for little in (None, 1.2):
+        assert "VACUUM" not in script_of("pg_aoseg.pg_aoblkdir_16443", bloat=little)
     for other in ("public.orders", "pg_aoseg.orders", "pg_aoseg.pg_aoblkdir_1; DROP TABLE x"):
         assert "VACUUM" not in script_of(other)
 
