@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import threading
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
@@ -70,6 +71,18 @@ class Prometheus:
             stderr=self.log,
         )
         wait_for_port(self.port)
+        until = time.monotonic() + 60
+        while not self._ready():
+            assert time.monotonic() < until, "Prometheus does not become ready"
+            time.sleep(0.2)
+
+    def _ready(self) -> bool:
+        """Whether it answers queries: its port is open before."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/-/ready", timeout=30):
+                return True
+        except urllib.error.HTTPError:
+            return False
 
     def get(self, path: str, **values: str) -> Any:
         """An answer of the HTTP API."""

@@ -14,6 +14,7 @@ from gpcatalog.emit.grafana import ROWS, dashboard
 from tests.report.prometheus import Prometheus
 from tests.test_cli import run
 
+pytestmark = pytest.mark.xdist_group("prometheus")  # one server for all
 PANELS = {p.title: p for row in ROWS.values() for p in row}
 # what the recorded snapshot does not have: it was not measured there
 NOT_MEASURED = {

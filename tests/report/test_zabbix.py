@@ -16,6 +16,7 @@ from gpcatalog.emit.zabbix import DISCOVERIES, MACROS, MASTER, template
 from tests.report.prometheus import Prometheus
 from tests.test_cli import run
 
+pytestmark = pytest.mark.xdist_group("prometheus")  # one server for all
 PROTOTYPES = [
     (rule, item)
     for rule in template()["zabbix_export"]["templates"][0]["discovery_rules"]
