@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpcatalog.capacity import wraparound
 from gpcatalog.capacity.limits import lock_slots
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 LEAVES_COMPARED = (
     31  # the newest snapshots whose leaves are compared one by one; older ones by their totals
 )
+LEAVES_TOGETHER = 200_000  # leaves of a snapshot up to which several are read at once
+Result = TypeVar("Result")
 LEAVES_HELD = (
     8_000_000  # and of those so many that their leaves add up to no more: 8 bytes each in memory
 )
@@ -218,6 +223,29 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
     )
 
 
+def _side_by_side(work: Callable[[Path], Result], paths: list[Path]) -> list[Result]:
+    """Results of a function of each file, in order; DuckDB reads several at once."""
+    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
+        return list(pool.map(work, paths))
+
+
+def _look(path: Path) -> tuple[datetime, Any, int] | str:
+    """Time, database and leaves of a snapshot, or why it cannot be used."""
+    try:
+        with Snapshot(path) as snapshot:
+            head = snapshot.header
+            if unread := snapshot.unread("relations", "class_counts"):
+                return f"its tables could not be read ({next(iter(unread.values()))})"
+            leaves = snapshot.one("SELECT coalesce(sum(leaves), 0) AS n FROM root_total")["n"]
+    except CatalogError as e:
+        return e.message
+    return (
+        head["taken_at"].replace(tzinfo=UTC),
+        (head["database_oid"], head["generation"]),
+        int(leaves),
+    )
+
+
 def points(
     paths: list[Path], *, since: timedelta | None = None
 ) -> tuple[list[Point], list[tuple[str, str]]]:
@@ -232,22 +260,11 @@ def points(
     lost: list[tuple[str, str]] = []
     newest: tuple[datetime, Any] | None = None
     identity: dict[Path, Any] = {}
-    for path in paths:
-        try:
-            with Snapshot(path) as snapshot:
-                head = snapshot.header
-                if unread := snapshot.unread("relations", "class_counts"):
-                    reason = next(iter(unread.values()))
-                    lost.append((path.name, f"its tables could not be read ({reason})"))
-                    continue
-                leaves[path] = int(
-                    snapshot.one("SELECT coalesce(sum(leaves), 0) AS n FROM root_total")["n"]
-                )
-        except CatalogError as e:
-            lost.append((path.name, e.message))
+    for path, found in zip(paths, _side_by_side(_look, paths), strict=True):
+        if isinstance(found, str):
+            lost.append((path.name, found))
             continue
-        taken = head["taken_at"].replace(tzinfo=UTC)
-        identity[path] = (head["database_oid"], head["generation"])
+        taken, identity[path], leaves[path] = found
         opened.append((taken, path))
         if newest is None or taken >= newest[0]:
             newest = (taken, identity[path])
@@ -279,8 +296,11 @@ def points(
         if held > LEAVES_HELD:
             break
         compared.add(path)
-    out = []
-    for path in wanted:
+
+    def read(path: Path) -> Point:
         with Snapshot(path) as snapshot:
-            out.append(point(snapshot, leaves=path in compared))
-    return out, lost
+            return point(snapshot, leaves=path in compared)
+
+    # of large snapshots one at a time: each may take hundreds of megabytes
+    small = max((leaves[path] for path in wanted), default=0) <= LEAVES_TOGETHER
+    return _side_by_side(read, wanted) if small else [read(path) for path in wanted], lost

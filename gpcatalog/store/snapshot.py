@@ -355,6 +355,7 @@ class Snapshot:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._checked: set[str] = set()  # tables whose values were looked at
+        self._views: dict[str, str] = {}  # statements that make the views nobody has asked for yet
         self._packed = False
         if not path.is_file():
             raise CatalogError(
@@ -413,7 +414,7 @@ class Snapshot:
             raise self._damaged("it has no header")
         version = self._version()
         for table in TABLES:
-            self._view(table, found, version)
+            self._views[table] = self._view(table, found, version)
         self._few_rows()
         return self.rows("SELECT * FROM snapshot")[0]
 
@@ -432,25 +433,23 @@ class Snapshot:
             )
         return version
 
-    def _view(self, table: str, found: dict[str, list[tuple[str, str]]], version: int) -> None:
-        """A view of ours by the table's name, over what the file has; empty where the file is older
-        than the table.
+    def _view(self, table: str, found: dict[str, list[tuple[str, str]]], version: int) -> str:
+        """The statement that makes a view of ours by the table's name, over what the file has; empty
+        where the file is older than the table.
         """
         if table == "relation" and PACKED in found:
             if found[PACKED] != [(name, kind) for name, kind, _ in packed_columns()]:
                 raise self._damaged(f"{PACKED} does not have the columns of a snapshot")
             self._packed = True
-            self._db.execute(
+            return (
                 "CREATE TEMP VIEW relation AS"
                 f" {unpack(columns_of('relation'), f'{_FILE}.main.{PACKED}', keyed=True)}"
             )
-            return
         if table not in found:
             if not may_lack(table, version):
                 raise self._damaged(f"no table {table}")
             nothing = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind, _ in shape_of(table))
-            self._db.execute(f"CREATE TEMP VIEW {table} AS SELECT {nothing} WHERE false")
-            return
+            return f"CREATE TEMP VIEW {table} AS SELECT {nothing} WHERE false"
         must, may = columns_wanted(table, version)
         there = dict(found[table])
         allowed = {name: kind for name, kind, _ in (*must, *may)}
@@ -464,7 +463,7 @@ class Snapshot:
         )
         if table == "relation":
             taken += f", {key(packed=False)} AS bound_key"
-        self._db.execute(f"CREATE TEMP VIEW {table} AS SELECT {taken} FROM {_FILE}.main.{table}")
+        return f"CREATE TEMP VIEW {table} AS SELECT {taken} FROM {_FILE}.main.{table}"
 
     def _few_rows(self) -> None:
         for table, rows in self._db.execute(
@@ -477,9 +476,12 @@ class Snapshot:
                 )
 
     def _check(self, statement: str) -> None:
-        """Check the values of every table that the statement names for the first time."""
+        """Make the view and check the values of every table that the statement names for the first
+        time.
+        """
         for table in set(_WORD.findall(statement)) & TABLES.keys() - self._checked:
-            self._checked.add(table)
+            if table in self._views:
+                self._db.execute(self._views.pop(table))
             packed = table == "relation" and self._packed
             source = f"{_FILE}.main.{PACKED}" if packed else table
             of = conditions(table, packed=packed)
@@ -497,6 +499,7 @@ class Snapshot:
             for column, n in zip(of, wrong, strict=True):
                 if n:
                     raise self._damaged(f"{table}.{column} has invalid values in {n:,} rows")
+            self._checked.add(table)
 
     def _ask(self, statement: str, parameters: Sequence[Any]) -> Any:
         self._check(statement)

@@ -125,6 +125,16 @@ def test_what_is_wrong_is_named(
     assert refused.value.exit_code == Exit.USAGE
 
 
+def test_what_was_refused_is_refused_again(whole: Path, tmp_path: Path) -> None:
+    """A caller that goes on after the first error must not get the values."""
+    path = altered(whole, tmp_path, "UPDATE root_total SET files = -5")
+    with Snapshot(path) as snapshot:
+        for _ in range(3):
+            with pytest.raises(CatalogError, match="root_total.files has invalid values in "):
+                snapshot.rows("SELECT * FROM root_total")
+        assert snapshot.rows("SELECT * FROM setting")
+
+
 def test_forms_are_no_printf_of_a_stranger(tmp_path: Path) -> None:
     for form in (
         "%0999999999d",
