@@ -15,6 +15,7 @@ import typer
 
 from gpcatalog.commands import streams
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.names import printable
 
 if TYPE_CHECKING:
     from gpcatalog.emit.metrics import Family
@@ -192,12 +193,14 @@ class FleetRun:
         for run in self.runs:
             if run.error:
                 streams.say(
-                    f"gpcatalog: {run.name}: {run.error}", level="warning", cluster=run.name
+                    f"gpcatalog: {run.name}: {printable(run.error)}",
+                    level="warning",
+                    cluster=run.name,
                 )
             for database, reason in run.unread.items():
                 if reason != run.error:
                     streams.say(
-                        f"gpcatalog: {run.name}/{database}: {reason}",
+                        printable(f"gpcatalog: {run.name}/{database}: {reason}"),
                         level="warning",
                         cluster=run.name,
                         database=database,
@@ -243,7 +246,7 @@ class _Progress:
         if run.error:
             said += f"; {run.error}"
         streams.say(
-            said,
+            printable(said),
             level="warning" if run.error or run.unread else "info",
             event="cluster",
             cluster=run.name,

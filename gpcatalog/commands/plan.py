@@ -14,6 +14,7 @@ from gpcatalog.commands import snapshot_source, streams
 from gpcatalog.commands.fleet import FleetChoice, file_for, reading
 from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, Demo, Format, SnapshotFile
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.names import printable
 from gpcatalog.services.plans import plan_snapshot
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ def _plan_fleet(fleet: FleetChoice, request: _Request, output: str) -> None:
         try:
             _plan_one(path, replace(request, policy=rules, overrides=limits), str(target))
         except NothingToPlan as e:
-            streams.say(f"{cluster}/{database}: {e.message}")
+            streams.say(printable(f"{cluster}/{database}: {e.message}"))
             return None
         return target
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.names import printable
 from gpcatalog.model.plain_text import is_unicode
 from gpcatalog.model.secrets import masked
 
@@ -37,7 +38,7 @@ _log_json = False
 def progress(line: str) -> None:
     """One line that the next replaces; nothing where nobody looks."""
     if sys.stderr.isatty():
-        print(f"\r\x1b[2K… {line}", end="", file=sys.stderr, flush=True)
+        print(f"\r\x1b[2K… {printable(line)}", end="", file=sys.stderr, flush=True)
 
 
 def progress_done() -> None:

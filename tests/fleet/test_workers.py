@@ -6,13 +6,16 @@ import io
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from gpcatalog.commands.fleet import FleetRun, _Progress
 from gpcatalog.errors import Exit
 from gpcatalog.fleet.messages import Failed, Listed, Message, Reading, Taken
 from gpcatalog.fleet.run import ClusterRun, _Worker, worst
+from gpcatalog.fleet.settings import Fleet
 
 MESSAGES: list[Message] = [
     Listed(["a", "b\n", "c"]),
@@ -65,6 +68,18 @@ def test_one_that_writes_something_else_is_no_traceback() -> None:
     assert found.error == "its process wrote something else: warning of a library"
     assert set(found.snapshots) == {"a", "c"}
     assert found.exit_code is Exit.INTERNAL
+
+
+def test_names_of_a_stranger_reach_no_terminal_raw(capsys: pytest.CaptureFixture[str]) -> None:
+    """A database may be named so that a terminal would obey."""
+    evil = "\x1b]0;owned\x07\x1b[2J"
+    run = ClusterRun(name="one", unread={evil: f"no {evil}"}, error=f"end {evil}")
+    fleet = Fleet(file=Path("f"), jobs=1, timeout=None, schedule="", clusters={})
+    FleetRun(fleet=fleet, clusters={}, runs=[run], stored=True, until=None).report()
+    _Progress(1).end(run)
+    said = capsys.readouterr().err
+    assert said.count("owned") >= 4
+    assert not {c for c in said if c < " "} - {"\n"}
 
 
 def test_the_worst_code_stands_for_all() -> None:

@@ -130,7 +130,7 @@ def test_what_was_refused_is_refused_again(whole: Path, tmp_path: Path) -> None:
     path = altered(whole, tmp_path, "UPDATE root_total SET files = -5")
     with Snapshot(path) as snapshot:
         for _ in range(3):
-            with pytest.raises(CatalogError, match="root_total.files has invalid values in "):
+            with pytest.raises(CatalogError, match=r"root_total\.files has invalid values in "):
                 snapshot.rows("SELECT * FROM root_total")
         assert snapshot.rows("SELECT * FROM setting")
 
