@@ -17,7 +17,7 @@ class Exit(IntEnum):
     INTERRUPTED = 130  # Ctrl-C, as shells number it
 
 
-# what the manual pages say of exit codes; the table of the README is the same
+# exit codes in the manual pages; the table of the README is the same
 EXIT_TEXTS = {
     "0": "success; no finding at or above --fail-on",
     "1": (

@@ -16,8 +16,8 @@ class Problem(msgspec.Struct, kw_only=True, frozen=True):
     """One finding of one database, or a database that could not be audited (rule is "unread").
 
     place:    "cluster/database" of a fleet, otherwise "host:port/database"
-    relation: first relation of the finding; content: its instance; they tell findings of one rule
-              apart
+    relation: first relation of the finding; content: its instance; they distinguish findings of one
+              rule
     """
 
     place: str
