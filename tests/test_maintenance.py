@@ -21,7 +21,7 @@ from gpcatalog.capacity import session_start
 from gpcatalog.lab.postgres import PrivateServer
 from gpcatalog.migration import vacuum_full
 from gpcatalog.migration.maintenance import rates, script, treatments
-from gpcatalog.migration.window import LOCK
+from gpcatalog.migration.window import LOCK, Window
 from gpcatalog.store.snapshot import Snapshot
 from tests import greenplum
 from tests.conftest import binaries_of, fresh_database
@@ -159,6 +159,57 @@ def test_never_two_at_once(server: str, request: pytest.FixtureRequest, tmp_path
         assert said.stdout == ""
 
 
+def windowed(own_server: PrivateServer, tmp_path: Path, **changed: object) -> Report:
+    """A report of now, of the test server, with the catalogs of the recorded Greenplum."""
+    report = report_of(own_server.conninfo("postgres"), tmp_path / "now.gpcatalog")
+    with Snapshot(Path(__file__).parent.parent / "fixtures/greenplum6.gpcatalog") as snapshot:
+        rows = build(snapshot).catalogs
+    there = {r.relation for r in report.catalogs}
+    rows = tuple(msgspec.structs.replace(r, content=-1) for r in rows if r.relation in there)
+    return msgspec.structs.replace(report, **({"catalogs": rows} | changed))
+
+
+def test_moving_rows_back_is_a_step_of_the_window(
+    own_server: PrivateServer, tmp_path: Path
+) -> None:
+    """CLUSTER locks as long as VACUUM FULL does: it must not begin where it does not fit."""
+    report, file = windowed(own_server, tmp_path), tmp_path / "m.sql"
+    dsn = own_server.conninfo("postgres")
+    said = psql(dsn, written(file, script(report, 0.001)))
+    assert said.returncode == 0, said.stderr
+    assert "do not fit into the window: order of the rows that a session start" in said.stdout
+    assert "not begun" not in psql(dsn, written(file, script(report, 3600))).stdout
+    alone = psql(dsn, written(file, script(report, 3600)))
+    assert alone.returncode == 0, alone.stderr
+    assert alone.stdout.endswith("ANALYZE\nDO\n")
+
+
+def test_names_of_a_snapshot_stay_names(own_server: PrivateServer, tmp_path: Path) -> None:
+    """A file of a stranger may name a catalog so that a line of the script would end."""
+    dsn = own_server.conninfo("postgres")
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("CREATE TABLE precious (a int)")
+    owned = tmp_path / "owned"
+    evil = f"x\nDROP TABLE public.precious; --\n\\! touch {owned}\n'; :step \"y"
+    report = windowed(own_server, tmp_path)
+    worst = next(r for r in report.catalogs if r.relation == "pg_attribute")
+    rows = (msgspec.structs.replace(worst, relation=evil),)
+    for window in (None, 3600.0, 0.001):
+        text = script(msgspec.structs.replace(report, catalogs=rows), window)
+        assert "precious" in text
+        said = psql(dsn, written(tmp_path / "m.sql", text))
+        assert (said.returncode == 3) == (window != 0.001), said.stderr  # there is no such catalog
+        assert not owned.exists()
+        with psycopg.connect(dsn) as conn:
+            assert conn.execute("SELECT count(*) FROM precious").fetchone() == (0,)
+
+
+def test_an_unknown_duration_does_not_fit() -> None:
+    assert Window(3600).gated("VACUUM x", None) == [
+        "-- not begun in a window, its duration is unknown: VACUUM x"
+    ]
+
+
 def test_a_script_of_another_night_is_refused(own_server: PrivateServer, tmp_path: Path) -> None:
     """Its order of gain is that of another night."""
     with Snapshot(Path(__file__).parent.parent / "fixtures/greenplum6.gpcatalog") as snapshot:
@@ -266,7 +317,7 @@ def start_pages(report: Report, content: int = -1) -> int:
 def checked(dsn: str, server: ServerFacts, folder: Path) -> str:
     """Run the part of the script that checks the order; what psql wrote."""
     file = folder / "order.sql"
-    lines = ["SET search_path = pg_catalog, pg_temp;", *vacuum_full.row_order(server)]
+    lines = ["SET search_path = pg_catalog, pg_temp;", f"{vacuum_full.row_order(server)[1]};"]
     file.write_text("\n".join(lines) + "\n")
     said = psql(dsn, file)
     assert said.returncode == 0, said.stderr

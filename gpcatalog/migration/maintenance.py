@@ -211,7 +211,6 @@ def _statements(report: Report, todo: list[Treatment], window: Window) -> list[s
     In a window, a catalog is treated completely before the next one, those that give back most
     first.
     """
-    slow, _, _ = rates()
     lines = [
         *_session(report, window),
         *(vacuum_full.settings() if any(t.full for t in todo) else []),
@@ -221,19 +220,38 @@ def _statements(report: Report, todo: list[Treatment], window: Window) -> list[s
         lines += ["", "-- 1. indexes", *(reindex or ["-- no index needs REINDEX"])]
         lines += ["", "-- 2. dead rows"]
         lines += [f"{_vacuum(t)};  -- {_gain(t)}" for t in todo]
-        lines += ["", f"-- 3. {ROW_ORDER}", *vacuum_full.row_order(report.server)]
+        comments, block = vacuum_full.row_order(report.server)
+        lines += ["", f"-- 3. {ROW_ORDER}", *comments, f"{block};"]
         lines += ["", "-- 4. statistics"]
         return [*lines, *(f"ANALYZE {_name(t)};" for t in todo)]
+    slow = rates()[0]
     for t in todo:
-        seconds = t.needed / slow
-        lines += ["", f"-- {t.relation}: {_gain(t)}"]
+        # VACUUM FULL writes what is live; the others read the dead rows, too
+        whole = (t.needed + t.reclaimable) / slow
+        lines += ["", f"-- {printable(t.relation)}: {_gain(t)}"]
         if t.reindex:
-            lines += window.gated(f"REINDEX TABLE {_name(t)}", seconds)
-        lines += window.gated(_vacuum(t), seconds)
-        if t.full and t.relation == "pg_attribute":
-            lines += [f"-- {ROW_ORDER}", *vacuum_full.row_order(report.server)]
-        lines += window.gated(f"ANALYZE {_name(t)}", seconds)
-    return lines
+            lines += window.gated(f"REINDEX TABLE {_name(t)}", whole)
+        lines += window.gated(_vacuum(t), t.needed / slow if t.full else whole)
+        lines += window.gated(f"ANALYZE {_name(t)}", whole)
+    return [*lines, "", *_row_order(report, window)]
+
+
+def _row_order(report: Report, window: Window) -> list[str]:
+    """Statements that check the order of the rows that a session start needs, and move them back.
+
+    CLUSTER takes about as long as VACUUM FULL of pg_attribute. On Greenplum, the statement only
+    warns, so it always runs.
+    """
+    comments, block = vacuum_full.row_order(report.server)
+    if generations.is_greenplum(report.server.generation):
+        return [f"-- {ROW_ORDER}", *comments, f"{block};"]
+    needed = [
+        r.needed_bytes
+        for r in report.catalogs
+        if r.relation == "pg_attribute" and r.needed_bytes is not None
+    ]
+    seconds = max(needed) / rates()[0] if needed else None
+    return [f"-- {ROW_ORDER}", *comments, *window.gated(block, seconds, ROW_ORDER)]
 
 
 def _name(one: Treatment) -> str:
@@ -274,7 +292,8 @@ def _auxiliary(report: Report, window: Window) -> list[str]:
         verb = "REINDEX INDEX" if heap else "VACUUM FULL"
         what = f"{a.kind} of {a.schema}.{a.name}: {size(a.worst_reclaimable or 0)} reclaimable"
         why = f"{printable(what)}, {a.bloat or 1:.1f} ×, on segment {a.worst_content}"
-        seconds = (a.worst_needed or 0) / rates()[0]
+        whole = a.worst_bytes if heap else a.worst_needed
+        seconds = None if whole is None else whole / rates()[0]
         statement = window.gated(f"{verb} {qualified(schema, name)}", seconds)
         lines += [f"{statement[0]}  -- {why}"] if len(statement) == 1 else [f"-- {why}", *statement]
     return lines
@@ -294,7 +313,7 @@ def _without_catalogs(report: Report, auxiliary: list[str], window: Window) -> l
         head += [
             "Session starts are slow: the rows of pg_attribute that they need first are not in front."
         ]
-        row_order = ["", f"-- {ROW_ORDER}", *vacuum_full.row_order(report.server)]
+        row_order = ["", *_row_order(report, window)]
     if auxiliary:
         head += ["Auxiliary relations of append-optimized tables are bloated."]
     elif not row_order:

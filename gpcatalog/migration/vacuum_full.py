@@ -96,16 +96,21 @@ def settings() -> list[str]:
     ]
 
 
-def row_order(server: ServerFacts) -> list[str]:
-    """Statements that check where the rows are that sessions need first, and move them back.
+def row_order(server: ServerFacts) -> tuple[list[str], str]:
+    """Comments, and a statement that checks where the rows are that sessions need first and moves
+    them back; without its semicolon.
 
     On PostgreSQL, CLUSTER moves them if the role is a superuser; otherwise, a warning names the
     command. Greenplum cannot dispatch this CLUSTER: warnings name the command for each instance.
     """
     found = generations.find(server.generation)
-    if found is None or not found.greenplum:
-        return _on_one_server()
-    return _on_instances("gp_session_role" if found.classic else "gp_role")
+    lines = (
+        _on_one_server()
+        if found is None or not found.greenplum
+        else _on_instances("gp_session_role" if found.classic else "gp_role")
+    )
+    begin = lines.index("DO $gpcatalog$")
+    return lines[:begin], "\n".join(lines[begin:]).removesuffix(";")
 
 
 def _on_one_server() -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from gpcatalog.model.names import quote_literal
+from gpcatalog.model.names import printable, quote_literal
 from gpcatalog.model.quantity import duration
 
 LOCK = (1735420787, 1)
@@ -66,13 +66,17 @@ class Window:
             f"SELECT {_NOW} AS started \\gset",
         ]
 
-    def gated(self, statement: str, seconds: float) -> list[str]:
+    def gated(self, statement: str, seconds: float | None, name: str = "") -> list[str]:
         """A statement that runs only if it ends within the window.
 
-        statement: one statement without the semicolon; seconds: its estimated duration
+        statement: one statement without the semicolon; seconds: its estimated duration, None if it
+        is unknown: then it does not run; name: what it is called in a message
         """
-        name = statement.splitlines()[0]
-        left = f"SELECT {quote_literal(f'not begun, {duration(seconds)} do not fit into the window: {name}')} AS gpcatalog"
+        shown = printable(name or statement)
+        if seconds is None:
+            return [f"-- not begun in a window, its duration is unknown: {shown}"]
+        words = f"not begun, {duration(seconds)} (estimate) do not fit into the window: {shown}"
+        left = f"SELECT {quote_literal(words)} AS gpcatalog"
         return [
             f"SELECT CASE WHEN {_NOW} - :started + {seconds:.3f} <= {self.seconds:.3f}",
             f"            THEN {quote_literal(statement)}",
@@ -95,6 +99,6 @@ class NoWindow(Window):
         """Nothing."""
         return []
 
-    def gated(self, statement: str, seconds: float) -> list[str]:
+    def gated(self, statement: str, seconds: float | None, name: str = "") -> list[str]:
         """The statement."""
         return [f"{statement};"]
