@@ -78,7 +78,7 @@ for command in (
     lab,
 ):
     app.command(command.__name__)(complete(command))
-app.command("man")(man)
+app.command("man")(complete(man))
 app.command(WORKER, hidden=True)(fleet.worker)
 
 

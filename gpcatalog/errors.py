@@ -55,4 +55,6 @@ class CatalogError(Exception):
         self.message = message
         self.hint = hint
         self.exit_code = exit_code
+        # message and hint in one line, for a list of what could not be read
+        self.reason = message + (f"; {hint}" if hint else "")
         self.complete = complete  # what was to be written is: the output file is kept

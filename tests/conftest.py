@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import os
 import re
+import shutil
 import socket
 import tempfile
 import time
@@ -72,6 +73,15 @@ def missing(what: str, how: str) -> None:
     if what in os.environ.get("GPCATALOG_TEST_REQUIRE", "").split(","):
         pytest.fail(f"{what} is required and not there: {how}")
     pytest.skip(f"no {what}: {how}")
+
+
+def program(name: str, package: str) -> str:
+    """The path of a program; skips the test where there is none."""
+    found = shutil.which(name)
+    if found is None:
+        missing(name, f"install {package}")
+    assert found
+    return found
 
 
 def let_in(folder: Path) -> None:

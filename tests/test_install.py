@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from gpcatalog.emit.man import ENVIRONMENT, Page, Parameter, roff
 from gpcatalog.errors import EXIT_TEXTS
-from tests.conftest import missing
+from tests.conftest import missing, program
 from tests.test_cli import one_message, run
 from tests.test_containers import engine_answers
 from tests.test_readme import _commands, root_command
@@ -54,12 +53,10 @@ def test_a_page_is_the_help(pages: dict[str, str]) -> None:
 
 
 def test_groff_has_no_warning(pages: dict[str, str]) -> None:
-    groff = shutil.which("groff")
-    if groff is None:
-        missing("groff", "install groff-base")
+    groff = program("groff", "groff-base")
     for name, text in pages.items():
         done = subprocess.run(
-            [str(groff), "-man", "-Tutf8", "-Kutf8", "-ww", "-z"],
+            [groff, "-man", "-Tutf8", "-Kutf8", "-ww", "-z"],
             input=text,
             capture_output=True,
             text=True,

@@ -87,7 +87,10 @@ def unread(place: str, reason: str) -> Problem:
         rule="unread",
         severity=Severity.CRITICAL.word,
         title=f"could not be audited: {reason}",
-        remedy="`gpcatalog doctor` shows which privileges are missing",
+        remedy=(
+            "check that the server runs and that the role may connect; `gpcatalog doctor` shows"
+            " missing privileges"
+        ),
     )
 
 

@@ -19,7 +19,7 @@ class FleetCluster(msgspec.Struct, kw_only=True, frozen=True):
     cluster: its databases; None if none could be audited
     unread:  databases that could not be audited, and why
     error:   why the cluster could not be read at all or to its end; empty if it was
-    seconds: duration of reading
+    seconds: duration of reading; None if it was not begun, or if only stored snapshots were used
     oldest:  time of the oldest snapshot among its databases
     """
 
@@ -28,7 +28,7 @@ class FleetCluster(msgspec.Struct, kw_only=True, frozen=True):
     cluster: Cluster | None
     unread: tuple[Unread, ...]
     error: str
-    seconds: float
+    seconds: float | None
     oldest: datetime | None
 
     @property

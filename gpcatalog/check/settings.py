@@ -112,6 +112,8 @@ def loads(text: str, file: Path) -> Settings | None:
     for key in prefix.split("."):
         table = table.get(key) if isinstance(table, dict) else None
     if table is None:
+        if "cluster" in data:  # a fleet file
+            return None
         if file.name == "gpcatalog.toml" and (others := sorted(data)):
             raise CatalogError(
                 f"{file}: [{others[0]}] is not a valid table in this file",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -23,12 +23,16 @@ from gpcatalog.commands.options import (
     Store,
 )
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.names import printable
 from gpcatalog.services.audits import judged
 
 if TYPE_CHECKING:
     from gpcatalog.audit.report import Report
     from gpcatalog.emit.metrics import Family
+    from gpcatalog.emit.terminal import Console
     from gpcatalog.probes.timeouts import Timeouts
+
+Several = TypeVar("Several")  # the report of a cluster or of a fleet
 
 
 def audit(
@@ -97,18 +101,7 @@ def audit(
             show_default=False,
         ),
     ] = None,
-    notify_command: Annotated[
-        str,
-        typer.Option(
-            "--notify-command",
-            metavar="CMD",
-            help=(
-                "Run this program, without a shell, when problems are new, worse, better or gone;"
-                " it receives the change as JSON on standard input."
-            ),
-            show_default=False,
-        ),
-    ] = "",
+    notify_command: options.NotifyCommand = "",
     verbose: options.Verbose = False,
     quiet: options.Quiet = False,
     color: Colour = ColorChoice.AUTO,
@@ -129,6 +122,8 @@ def audit(
         level = options.detail(verbose=verbose, quiet=quiet)
         every = all_databases or fleet.given
         _check(only or [], format, fail_on, plain=not (verbose or quiet), every=every)
+        if metrics is not None and not metrics.parent.is_dir():
+            raise CatalogError(f"--metrics: there is no folder {metrics.parent}")
         seconds = _window(window, maintenance)
         request = _Request(
             only=only or [],
@@ -159,8 +154,9 @@ def audit(
                 )
             _audit_all(conninfo, request)
             return
+        place = _place(conninfo) if request.notify else ""
         with (
-            _unread_notified(conninfo, request),
+            _unread_notified(request, place, place),
             snapshot_source.snapshot_of(
                 conninfo, snapshot, demo, save=save, store=store, timeouts=request.timeouts
             ) as path,
@@ -175,9 +171,7 @@ def audit(
             _show(report, format, color, level, kept)
     if maintenance:
         streams.say(f"wrote the maintenance script {maintenance}")
-    if request.notify:
-        place = _place(conninfo)
-        _notify(request, place, [(place, report)], {})
+    _notify(request, place, [(place, report)], {})
     if fail_on.reached(report.findings):
         raise typer.Exit(Exit.FINDINGS)
 
@@ -209,6 +203,20 @@ class _Request:
 
         with Snapshot(path) as opened:
             return report, of_report(report, timings_of(opened), labels)
+
+    def show(
+        self,
+        found: Several,
+        as_plugin: Callable[[Several], tuple[str, int]],
+        as_text: Callable[[Several, Console], None],
+    ) -> None:
+        """Print the report of several databases in the format of the call."""
+        if self.format is AuditFormat.JSON:
+            streams.as_json(found)
+        elif self.format is AuditFormat.NAGIOS:
+            _print_state(as_plugin(found))
+        else:
+            as_text(found, streams.console(self.color))
 
     def write_metrics(self, families: Iterable[list[Family]]) -> None:
         """Write the metrics file, if it is wanted."""
@@ -276,13 +284,16 @@ def _notify(
 
 
 @contextlib.contextmanager
-def _unread_notified(conninfo: str, request: _Request) -> Iterator[None]:
-    """Notify if the database cannot be read, before the error is reported."""
+def _unread_notified(request: _Request, subject: str, place: str) -> Iterator[None]:
+    """Notify if nothing of a place can be read, before the error is reported."""
     try:
         yield
     except CatalogError as e:
         if request.notify and e.exit_code == Exit.UNREACHABLE:
-            _notify(request, _place(conninfo), [], {_place(conninfo): e.message})
+            try:
+                _notify(request, subject, [], {place: e.message})
+            except CatalogError as failed:  # the reason of the failure is the error to report
+                streams.say(printable(f"gpcatalog: {failed.message}"), level="error")
         raise
 
 
@@ -349,47 +360,42 @@ def _audit_all(conninfo: str, request: _Request) -> None:
 
     base = as_conninfo(conninfo)
     server = _place(conninfo).rpartition("/")[0]
-    with _unread_notified(conninfo, request), connect(base, timeouts=request.timeouts) as session:
-        try:
-            names = [row["database"] for row in session.rows("databases")]
-        except ProbeFailed as e:
-            raise CatalogError(
-                f"cannot list the databases: {e.reason}", exit_code=Exit.UNREACHABLE
-            ) from None
+    subject = f"{server} all databases"
     reports, families, lost = [], [], []
-    for name in names:
-        try:
-            with snapshot_source.snapshot_of(
-                make_conninfo(base, dbname=name), store=request.store, timeouts=request.timeouts
-            ) as path:
-                report, found = request.examine(path, {})
-            reports.append(report)
-            families.append(found)
-        except CatalogError as e:
-            if e.exit_code != Exit.UNREACHABLE:
-                raise
-            lost.append((name, e.message))
-    if not reports:
-        raise CatalogError(
-            "no database of this cluster could be audited",
-            hint="; ".join(f"{n}: {m}" for n, m in lost),
-            exit_code=Exit.UNREACHABLE,
-        )
+    with _unread_notified(request, subject, server):
+        with connect(base, timeouts=request.timeouts) as session:
+            try:
+                names = [row["database"] for row in session.rows("databases")]
+            except ProbeFailed as e:
+                raise CatalogError(
+                    f"cannot list the databases: {e.reason}", exit_code=Exit.UNREACHABLE
+                ) from None
+        for name in names:
+            try:
+                with snapshot_source.snapshot_of(
+                    make_conninfo(base, dbname=name), store=request.store, timeouts=request.timeouts
+                ) as path:
+                    report, found = request.examine(path, {})
+                reports.append(report)
+                families.append(found)
+            except CatalogError as e:
+                if e.exit_code != Exit.UNREACHABLE:
+                    raise
+                lost.append((name, e.message))
+        if not reports:
+            raise CatalogError(
+                "no database of this cluster could be audited",
+                hint="; ".join(f"{n}: {m}" for n, m in lost),
+                exit_code=Exit.UNREACHABLE,
+            )
     request.write_metrics(families)
     cluster = combine(reports, lost)
-    if request.format is AuditFormat.JSON:
-        streams.as_json(cluster)
-    elif request.format is AuditFormat.NAGIOS:
-        from gpcatalog.emit import nagios
+    from gpcatalog.emit import cluster_text, nagios
 
-        _print_state(nagios.of_cluster(cluster))
-    else:
-        from gpcatalog.emit import cluster_text
-
-        cluster_text.show(cluster, streams.console(request.color))
+    request.show(cluster, nagios.of_cluster, cluster_text.show)
     _notify(
         request,
-        f"{server} all databases",
+        subject,
         [(f"{server}/{r.server.database}", r) for r in reports],
         {f"{server}/{name}": reason for name, reason in lost},
     )
@@ -420,21 +426,14 @@ def _audit_fleet(fleet: FleetChoice, request: _Request) -> None:
                 cluster=combine(found, unread) if found else None,
                 unread=tuple(Unread(name, reason) for name, reason in unread),
                 error=run.error,
-                seconds=round(run.seconds, 3),
+                seconds=None if run.seconds is None else round(run.seconds, 3),
                 oldest=min((r.taken.taken_at for r in found), default=None),
             )
         )
     whole = combine_clusters(members)
-    if request.format is AuditFormat.JSON:
-        streams.as_json(whole)
-    elif request.format is AuditFormat.NAGIOS:
-        from gpcatalog.emit import nagios
+    from gpcatalog.emit import fleet_text, nagios
 
-        _print_state(nagios.of_fleet(whole))
-    else:
-        from gpcatalog.emit import fleet_text
-
-        fleet_text.show(whole, streams.console(request.color))
+    request.show(whole, nagios.of_fleet, fleet_text.show)
     _notify(
         request,
         "\0".join([str(read.fleet.file.resolve()), *read.clusters]),

@@ -156,7 +156,7 @@ class FleetRun:
                         )
                     results[database] = work(run.name, database, path)
                 except CatalogError as e:
-                    run.unread[database] = e.message
+                    run.unread[database] = e.reason
                     run.fail(e.exit_code)
                 except Exception as e:  # a bug in one database must not hide the others
                     text = " ".join(str(e).split())[:300]
@@ -240,7 +240,9 @@ class _Progress:
         streams.progress_done()
         if sys.stderr.isatty():
             return
-        said = f"{run.name}: {plural(len(run.snapshots), 'database')} read in {run.seconds:.1f} s"
+        said = f"{run.name}: {plural(len(run.snapshots), 'database')} read"
+        if run.seconds is not None:
+            said += f" in {run.seconds:.1f} s"
         if run.unread:
             said += f", {len(run.unread)} not read"
         if run.error:
@@ -252,28 +254,34 @@ class _Progress:
             cluster=run.name,
             databases_read=len(run.snapshots),
             databases_unread=len(run.unread),
-            seconds=round(run.seconds, 3),
+            seconds=None if run.seconds is None else round(run.seconds, 3),
             **({"error": run.error} if run.error else {}),
         )
 
 
 def _stored(name: str, cluster: ClusterSettings) -> ClusterRun:
     """The newest stored snapshots of a cluster."""
+    from gpcatalog.fleet.patterns import choose
     from gpcatalog.fleet.run import ClusterRun
     from gpcatalog.probes.target import target
     from gpcatalog.store import series
 
     run = ClusterRun(name=name)
     where = target(cluster.conninfo)
-    for database in series.databases(where.host or "local", where.port):
-        if cluster.has(database):
-            place = series.folder(where.host or "local", where.port, database)
-            paths = [stored.path for stored in series.snapshots(place)]
-            if paths:
-                run.snapshots[database] = paths[-1]
-    if not run.snapshots:
+    host = where.host or "local"
+    newest = {
+        database: stored.path
+        for database in series.databases(host, where.port)
+        for stored in series.snapshots(series.folder(host, where.port, database))
+    }
+    found, absent = choose(newest, cluster.databases, cluster.exclude)
+    run.snapshots = {database: newest[database] for database in found}
+    for database in absent if found else ():
+        run.unread[database] = "there is no stored snapshot"
+        run.fail(Exit.USAGE)
+    if not found:
         run.error = (
-            f"there is no stored snapshot of {where.host or 'local'}:{where.port}; take one:"
+            f"there is no stored snapshot of {host}:{where.port}; take one:"
             f" gpcatalog snapshot take --cluster {name}"
         )
         run.fail(Exit.USAGE)
@@ -315,6 +323,8 @@ def reading(
     limit = _time_limit(choice, fleet)
     until = None if limit is None else time.monotonic() + limit
     if choice.stored:
+        if choice.jobs:
+            raise CatalogError("--jobs is for reading servers; --stored contacts none")
         runs = [_stored(name, one) for name, one in clusters.items()]
         yield FleetRun(fleet=fleet, clusters=clusters, runs=runs, stored=True, until=until)
         return

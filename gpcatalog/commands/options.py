@@ -104,6 +104,18 @@ LockTimeout = Annotated[
     float,
     typer.Option(metavar="SECONDS", help="Time limit for each wait for a lock.", min=0.01),
 ]
+NotifyCommand = Annotated[
+    str,
+    typer.Option(
+        "--notify-command",
+        metavar="CMD",
+        help=(
+            "Run this program, without a shell, when problems are new, worse, better or gone;"
+            " it receives the change as JSON on standard input."
+        ),
+        show_default=False,
+    ),
+]
 OutputFormat = Annotated[Format, typer.Option("--format", help="Output format.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show all details and sources.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only the verdict.")]

@@ -13,6 +13,7 @@ import typer
 
 from gpcatalog.commands import streams
 from gpcatalog.commands.fleet import Config
+from gpcatalog.commands.options import NotifyCommand
 from gpcatalog.errors import CatalogError
 
 # files that libpq reads, whose places a job must know
@@ -51,15 +52,7 @@ def schedule(
             show_default=False,
         ),
     ] = None,
-    notify_command: Annotated[
-        str,
-        typer.Option(
-            "--notify-command",
-            metavar="CMD",
-            help="Program for notifications, as for `gpcatalog audit`.",
-            show_default=False,
-        ),
-    ] = "",
+    notify_command: NotifyCommand = "",
     user: Annotated[
         str,
         typer.Option(
@@ -122,7 +115,7 @@ def schedule(
         return
     units = texts.systemd(setup, planned)
     if folder is None:
-        streams.out(texts.systemd_text(units, FOLDER))
+        streams.out(texts.systemd_text(setup, units, FOLDER))
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -100,6 +100,9 @@ def show(fleet: FleetReport, out: Console) -> None:
         "snapshot",
     )
     out.print(table("", heads, [_line(c) for c in fleet.clusters]))
+    out.print(
+        text("Bytes of the catalogs on all instances; reclaimable bytes are estimates.", "dim")
+    )
     for member in fleet.clusters:
         if member.error:
             out.print(text(f"not read: {member.name}: {member.error}", "yellow"))

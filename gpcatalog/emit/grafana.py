@@ -35,7 +35,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         Panel(
             title="Clusters not read",
             kind="stat",
-            expr='count(gpcatalog_cluster_up{cluster=~"$cluster"} == 0) or vector(0)',
+            expr='sum(1 - gpcatalog_cluster_up{cluster=~"$cluster"})',
             width=4,
             thresholds=(1, 1),
             description="Clusters of the fleet file that the last run could not read.",
@@ -61,7 +61,8 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             expr=f"sum(gpcatalog_catalog_reclaimable_bytes{{{_ALL}}})",
             unit="bytes",
             width=4,
-            description="Bytes of catalogs on all instances that VACUUM FULL and REINDEX would free.",
+            description="Bytes of catalogs on all instances that VACUUM FULL and REINDEX would free"
+            " (estimate).",
         ),
         Panel(
             title="Oldest snapshot",
@@ -162,7 +163,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             description="Segment -1 is the coordinator or the server.",
         ),
         Panel(
-            title="Reclaimable bytes of the catalogs",
+            title="Reclaimable bytes of the catalogs (estimate)",
             kind="timeseries",
             expr=f"sum by (server, database, content) (gpcatalog_catalog_reclaimable_bytes{{{_ALL}}})",
             unit="bytes",

@@ -417,9 +417,9 @@ def of_report(
     ]
 
 
-def clusters(runs: Sequence[tuple[dict[str, str], int, int, float]]) -> list[Family]:
+def clusters(runs: Sequence[tuple[dict[str, str], int, int, float | None]]) -> list[Family]:
     """Families on a run over a fleet: for each cluster its labels, the number of databases that
-    were read and that were not (-1: the cluster could not be read), and seconds.
+    were read and that were not (-1: the cluster could not be read), and seconds (None: not begun).
     """
     up = Family("gpcatalog_cluster_up", "1 if the last run could read the cluster, otherwise 0.")
     read = Family("gpcatalog_cluster_databases_read", "Databases that the last run read.")

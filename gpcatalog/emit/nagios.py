@@ -151,7 +151,7 @@ def of_fleet(fleet: FleetReport) -> tuple[str, int]:
     head += f"; {plural(unread, 'probe')} not read" if unread else ""
     if failed:
         one = failed[0]
-        reason = one.error or next(f"{u.database}: {u.reason}" for u in one.unread)
+        reason = one.error or next((f"{u.database}: {u.reason}" for u in one.unread), "")
         head += f"; not read completely: {len(failed)}, {one.name}: {reason}"
     values = [
         _performance(v, f"{c.name} {prefix}")

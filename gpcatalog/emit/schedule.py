@@ -135,7 +135,7 @@ User={setup.user}
 {environment}ExecStart={_line(words)}
 TimeoutStartSec={timeout}
 Nice=10
-UMask=0027
+UMask={"0027" if setup.metrics is None else "0022"}
 
 NoNewPrivileges=yes
 CapabilityBoundingSet=
@@ -196,12 +196,14 @@ def systemd(setup: Setup, planned: Sequence[Job]) -> dict[str, str]:
     return found
 
 
-def systemd_text(units: dict[str, str], folder: str) -> str:
+def systemd_text(setup: Setup, units: dict[str, str], folder: str) -> str:
     """All units as one text, and the commands that start the timers."""
     timers = " ".join(name for name in units if name.endswith(".timer"))
     parts = [f"# {folder}/{name}\n{text}" for name, text in units.items()]
+    home = shlex.quote(str(setup.home))
     parts.append(
-        f"# afterwards, as root:\n#   systemctl daemon-reload && systemctl enable --now {timers}\n"
+        f"# afterwards, as root:\n#   install -d -o {shlex.quote(setup.user)} {home}\n"
+        f"#   systemctl daemon-reload && systemctl enable --now {timers}\n"
     )
     return "\n".join(parts)
 

@@ -114,7 +114,6 @@ DISCOVERIES = (
                 key="unread",
                 name="databases that could not be read",
                 metric="gpcatalog_cluster_databases_unread",
-                missing="0",
                 triggers=(
                     Trigger(
                         name="{ITEM.LASTVALUE1} databases could not be read",
@@ -164,7 +163,7 @@ DISCOVERIES = (
             ),
             Item(
                 key="catalog.reclaimable",
-                name="reclaimable bytes of the catalogs on all instances",
+                name="reclaimable bytes of the catalogs on all instances (estimate)",
                 metric="gpcatalog_catalog_reclaimable_bytes",
                 function="sum",
                 units="B",
@@ -242,7 +241,7 @@ DISCOVERIES = (
             ),
             Item(
                 key="reclaimable",
-                name="{#CATALOG}, reclaimable bytes",
+                name="{#CATALOG}, reclaimable bytes (estimate)",
                 metric="gpcatalog_catalog_reclaimable_bytes",
                 units="B",
             ),

@@ -34,7 +34,7 @@ class ClusterRun:
     snapshots: new snapshot file of each database that was read
     unread:    reason for each database that was not
     error:     why the cluster could not be read at all, or not to its end; empty if it was
-    seconds:   duration
+    seconds:   duration; None if it was not begun, or if only stored snapshots were used
     """
 
     name: str
@@ -42,7 +42,7 @@ class ClusterRun:
     unread: dict[str, str] = field(default_factory=dict)
     error: str = ""
     exit_code: Exit = Exit.CLEAN
-    seconds: float = 0.0
+    seconds: float | None = None
 
     def fail(self, code: int) -> None:
         """Make the exit code worse, if this code is."""
@@ -100,7 +100,13 @@ class _Worker:
 
     def end(self, late: str) -> ClusterRun:
         """Wait for the process and return the result. late: why it was stopped, if it was."""
-        code = self.process.wait()
+        try:
+            code = self.process.wait(GRACE)
+        except subprocess.TimeoutExpired:  # it has closed its output and does not end
+            self.process.kill()
+            code = self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
         self.run.seconds = time.monotonic() - self.started
         if late:
             self.run.error = late

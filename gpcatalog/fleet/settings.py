@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 from pathlib import Path
@@ -35,7 +34,7 @@ class ClusterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     exclude:   patterns of databases that are left out
     policy:    policy file for plans, relative to the fleet file
     limits:    limits of plans, as in a policy, instead of those of the policy
-    labels:    labels of this cluster in metrics and JSON, besides those of the fleet
+    labels:    labels of this cluster in metrics and JSON, in addition to those of the fleet
     schedule:  when a timer audits it: "hourly", "daily", "weekly" or an OnCalendar expression
     """
 
@@ -46,16 +45,6 @@ class ClusterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     limits: Limits = Limits()
     labels: dict[str, str] = {}
     schedule: str = ""
-
-    def has(self, database: str) -> bool:
-        """Whether the patterns choose a database.
-
-        >>> ClusterSettings(conninfo="", databases=["dwh_*"], exclude=["*_old"]).has("dwh_old")
-        False
-        """
-        return any(fnmatch.fnmatchcase(database, p) for p in self.databases) and not any(
-            fnmatch.fnmatchcase(database, p) for p in self.exclude
-        )
 
 
 class FleetFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -176,9 +165,9 @@ def loads(text: str, file: Path) -> Fleet:
     Raises CatalogError (2) for an unknown key, a password, a label that metrics have already.
     """
     origin = str(file)
-    raw = toml_settings.as_settings(
-        toml_settings.parse(text, origin), FleetFile, origin, hint=_FORMS
-    )
+    tables = toml_settings.parse(text, origin)
+    tables.pop("check", None)  # settings of `gpcatalog check` may be in a file of the same name
+    raw = toml_settings.as_settings(tables, FleetFile, origin, hint=_FORMS)
     if not raw.cluster:
         raise CatalogError(
             f"{origin} lists no cluster",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.fleet.messages import Failed, Job, Listed, Message, Reading, Taken
+from gpcatalog.fleet.patterns import choose
 
 if TYPE_CHECKING:
-    from gpcatalog.probes.connection import Timeouts
+    from gpcatalog.probes.timeouts import Timeouts
 
 MAINTENANCE = "postgres"  # the database that lists the others where the connection names none
 
@@ -29,30 +29,11 @@ def _databases(job: Job, base: str, timeouts: Timeouts) -> list[str]:
             ) from None
 
 
-def chosen(job: Job, there: list[str]) -> tuple[list[str], list[str]]:
-    """Databases that the patterns choose, and names without a pattern that are not there.
-
-    >>> job = Job(conninfo="", databases=["a*", "z"], exclude=["ab"], folder="", statement_ms=1, lock_ms=1)
-    >>> chosen(job, ["aa", "ab", "b"])
-    (['aa'], ['z'])
-    """
-
-    def left_out(name: str) -> bool:
-        return any(fnmatch.fnmatchcase(name, p) for p in job.exclude)
-
-    found = [
-        name
-        for name in there
-        if any(fnmatch.fnmatchcase(name, p) for p in job.databases) and not left_out(name)
-    ]
-    exact = [p for p in job.databases if not set(p) & set("*?[") and not left_out(p)]
-    return found, [name for name in exact if name not in there]
-
-
 def _take(job: Job, conninfo: str, name: str, send: Callable[[Message], None]) -> str:
     """Take the snapshot of one database and return its path. Raises CatalogError."""
     from gpcatalog.probes.collect import collect
-    from gpcatalog.probes.connection import Timeouts, connect
+    from gpcatalog.probes.connection import connect
+    from gpcatalog.probes.timeouts import Timeouts
     from gpcatalog.services.series import place_for
     from gpcatalog.store.series import safe_name
     from gpcatalog.store.snapshot import SUFFIX
@@ -69,17 +50,17 @@ def _take(job: Job, conninfo: str, name: str, send: Callable[[Message], None]) -
 
 def read_cluster(job: Job, send: Callable[[Message], None]) -> None:
     """Take the snapshots of a job and report each; a database that fails does not end the others."""
-    from gpcatalog.probes.connection import Timeouts
     from gpcatalog.probes.target import of_database, parameters
+    from gpcatalog.probes.timeouts import Timeouts
 
     limits = Timeouts(statement_ms=job.statement_ms, lock_ms=job.lock_ms)
     try:
         entry = parameters(job.conninfo).get("dbname") or MAINTENANCE
         there = _databases(job, of_database(job.conninfo, entry), limits)
     except CatalogError as e:
-        send(Failed("", _reason(e), int(e.exit_code)))
+        send(Failed("", e.reason, int(e.exit_code)))
         return
-    wanted, absent = chosen(job, there)
+    wanted, absent = choose(there, job.databases, job.exclude)
     send(Listed(wanted))
     for name in absent:
         send(
@@ -95,13 +76,9 @@ def read_cluster(job: Job, send: Callable[[Message], None]) -> None:
         try:
             path = _take(job, of_database(job.conninfo, name), name, send)
         except CatalogError as e:
-            send(Failed(name, _reason(e), int(e.exit_code)))
+            send(Failed(name, e.reason, int(e.exit_code)))
         except Exception as e:  # a bug in one database must not hide the others
             text = " ".join(str(e).split())[:300]
             send(Failed(name, f"internal error: {type(e).__name__}: {text}", int(Exit.INTERNAL)))
         else:
             send(Taken(name, path))
-
-
-def _reason(e: CatalogError) -> str:
-    return e.message + (f"; {e.hint}" if e.hint else "")

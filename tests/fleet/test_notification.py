@@ -129,6 +129,41 @@ def test_one_database_that_is_down(program: Program) -> None:
     assert rules(down["new"]) == ["unread"]
 
 
+def test_all_databases_of_a_server_that_goes_and_comes(
+    own_server: PrivateServer, program: Program
+) -> None:
+    """Down and up again are two notifications of one state, time after time."""
+    place = psycopg.conninfo.conninfo_to_dict(own_server.conninfo("postgres"))
+
+    def audit(*, up: bool) -> list[dict[str, Any]]:
+        if not up:
+            own_server.stop()
+        dsn = psycopg.conninfo.make_conninfo(**place)
+        run("audit", dsn, "--all-databases", "--notify-command", program.command())
+        return program.taken()
+
+    (first,) = audit(up=True)
+    assert rules(first["new"]) == ["autovacuum-off"]
+    (down,) = audit(up=False)
+    assert (rules(down["new"]), down["gone"]) == (["unread"], [])
+    own_server.start()
+    (again,) = audit(up=True)
+    assert (rules(again["gone"]), again["new"]) == (["unread"], [])
+    (down,) = audit(up=False)
+    assert rules(down["new"]) == ["unread"]
+
+
+def test_the_first_error_is_reported_when_the_program_fails_too(program: Program) -> None:
+    said = run(
+        *("audit", f"host=127.0.0.1 port={free_port()} dbname=x"),
+        *("--notify-command", program.command(5)),
+    )
+    assert said.returncode == 3
+    first, second, *_ = said.stderr.splitlines()
+    assert first.startswith("gpcatalog: the notification command failed with 5")
+    assert second.startswith("gpcatalog: cannot connect")
+
+
 @pytest.mark.parametrize(
     ("words", "pattern"),
     [

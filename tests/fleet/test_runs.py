@@ -201,6 +201,11 @@ def test_stored_snapshots_need_no_server(fleet: Path) -> None:
     assert said.returncode == 0, said.stderr
     (one,) = json.loads(said.stdout)["clusters"]
     assert len(one["cluster"]["databases"]) == 2
+    assert one["seconds"] is None  # nothing was read
+    fleet.write_text(fleet.read_text().replace('"beta*"]', '"beta*", "gone"]'))
+    lacks = run("audit", "--cluster", "one", "--stored", "--config", str(fleet))
+    assert lacks.returncode == 2
+    assert "not audited: one/gone: there is no stored snapshot" in lacks.stdout
 
 
 def test_a_service_file_names_the_server(
@@ -304,6 +309,8 @@ def test_two_runs_of_one_schedule_are_kept_apart(fleet: Path) -> None:
         (("report", "--all", "--html", "-"), "--html needs a folder"),
         (("metrics", "--all", "--alerts"), "--alerts prints rules"),
         (("snapshot", "take", "--stored"), "--stored contacts no server"),
+        (("audit", "--stored", "--jobs", "2", "--config"), "--jobs is for reading servers"),
+        (("audit", "--all", "--metrics", "no/where.prom"), "--metrics: there is no folder no"),
         (("audit", "--all"), "there is no fleet file"),
         (("audit", "--config", "no.toml"), "cannot read the fleet file no.toml"),
         (("audit", "--all", "--timeout", "soon", "--config"), "--timeout: 'soon'"),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from gpcatalog.lab.postgres import PrivateServer
-from tests.conftest import missing
+from tests.conftest import program
 from tests.test_cli import one_message, run
 
 FLEET = """
@@ -29,11 +28,7 @@ conninfo = "host=mdw3"
 
 @pytest.fixture
 def analyze() -> str:
-    found = shutil.which("systemd-analyze")
-    if found is None:
-        missing("systemd-analyze", "install systemd")
-    assert found
-    return found
+    return program("systemd-analyze", "systemd")
 
 
 def units(tmp_path: Path, fleet: str, *words: str) -> dict[str, str]:
@@ -61,6 +56,8 @@ def test_one_job_for_each_schedule(tmp_path: Path) -> None:
     assert "TimeoutStartSec=7320" in found["gpcatalog-daily.service"]
     assert "OnCalendar=*-*-* *:07:00" in found["gpcatalog-hourly.timer"]
     assert "PrivateTmp=yes" in found["gpcatalog-daily.service"]
+    # the collector is another account: it must be able to read the metrics
+    assert "UMask=0022" in found["gpcatalog-daily.service"]
     local = units(tmp_path, '[cluster.a]\nconninfo = "dbname=x"\n')
     assert "PrivateTmp=no" in local["gpcatalog-daily.service"]
     assert "TimeoutStartSec=infinity" in local["gpcatalog-daily.service"]

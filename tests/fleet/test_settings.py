@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from gpcatalog.check import settings as check
 from gpcatalog.emit.metrics import clusters, text_format
 from gpcatalog.errors import CatalogError
 from gpcatalog.fleet import settings
-from gpcatalog.fleet.messages import Job
-from gpcatalog.fleet.worker import chosen
+from gpcatalog.fleet.patterns import choose
 from tests.test_cli import FIXTURE, run
 
 GOOD = """
@@ -45,8 +45,9 @@ def test_a_file_is_read_whole(tmp_path: Path) -> None:
     assert fleet.policy_of(dwh) == tmp_path / "dwh.policy.toml"
     assert fleet.policy_of(crm) is None
     assert (fleet.schedule_of(dwh), fleet.schedule_of(crm)) == ("hourly", "daily")
-    assert [dwh.has(n) for n in ("sales", "dwh_new", "dwh_old", "x")] == [True, True, False, False]
-    assert crm.has("anything")
+    there = ["dwh_new", "dwh_old", "sales", "x"]
+    assert choose(there, dwh.databases, dwh.exclude) == (["dwh_new", "sales"], [])
+    assert choose(there, crm.databases, crm.exclude) == (there, [])
     assert list(fleet.chosen(["crm-1"])) == ["crm-1"]
     with pytest.raises(CatalogError, match="has no cluster 'web'") as caught:
         fleet.chosen(["web"])
@@ -108,13 +109,17 @@ def test_labels_of_metrics_are_reserved() -> None:
 
 
 def test_databases_that_are_named_and_not_there() -> None:
-    job = Job(
-        conninfo="",
-        databases=["sales", "gone", "old", "dwh_*", "none_*"],
-        exclude=["old", "dwh_2*"],
-        folder="",
-        statement_ms=1,
-        lock_ms=1,
-    )
     there = ["dwh_1", "dwh_2", "old", "other", "sales"]
-    assert chosen(job, there) == (["dwh_1", "sales"], ["gone"])
+    wanted = ["sales", "gone", "old", "dwh_*", "none_*"]
+    assert choose(there, wanted, ["old", "dwh_2*"]) == (["dwh_1", "sales"], ["gone"])
+
+
+def test_a_file_of_the_check_may_have_the_same_name(tmp_path: Path) -> None:
+    """gpcatalog.toml is both: each command reads its own tables."""
+    file = tmp_path / "gpcatalog.toml"
+    both = GOOD + "\n[check]\npremake-days = 5\n"
+    assert len(settings.loads(both, file).clusters) == 2
+    found = check.loads(both, file)
+    assert found is not None
+    assert found.premake_days == 5
+    assert check.loads(GOOD, file) is None

@@ -13,6 +13,7 @@ import pytest
 
 from gpcatalog.commands.fleet import FleetRun, _Progress
 from gpcatalog.errors import Exit
+from gpcatalog.fleet import run as fleet_run
 from gpcatalog.fleet.messages import Failed, Listed, Message, Reading, Taken
 from gpcatalog.fleet.run import ClusterRun, _Worker, worst
 from gpcatalog.fleet.settings import Fleet
@@ -80,6 +81,16 @@ def test_names_of_a_stranger_reach_no_terminal_raw(capsys: pytest.CaptureFixture
     said = capsys.readouterr().err
     assert said.count("owned") >= 4
     assert not {c for c in said if c < " "} - {"\n"}
+
+
+def test_one_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has closed its output: nothing else would end the run."""
+    monkeypatch.setattr(fleet_run, "GRACE", 0.5)
+    one = worker("import os, time; os.close(1); time.sleep(600)")
+    one.take(lines(MESSAGES), lambda *_: None)
+    found = one.end("")
+    assert found.error.startswith("its process ended with -9")
+    assert set(found.snapshots) == {"a", "c"}
 
 
 def test_the_worst_code_stands_for_all() -> None:

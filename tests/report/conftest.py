@@ -7,16 +7,18 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpcatalog.emit.metrics import clusters, text_format
 from tests.report.prometheus import Prometheus, serving
 from tests.test_cli import FIXTURE, run
 
 
 @pytest.fixture(scope="session")
 def metrics_text() -> str:
-    """The metrics of a recorded Greenplum 6."""
+    """The metrics of a recorded Greenplum 6, and those of a run over two clusters, of which one is down."""
     said = run("metrics", "--snapshot", str(FIXTURE))
     assert said.returncode == 0, said.stderr
-    return said.stdout
+    fleet = [({"cluster": "one", "site": "berlin"}, 2, 1, 3.5), ({"cluster": "down"}, 0, -1, None)]
+    return said.stdout + text_format([clusters(fleet)])
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import threading
 import time
@@ -17,7 +16,7 @@ from typing import Any
 
 from gpcatalog.emit.alerts import rules_text
 from gpcatalog.lab.postgres import free_port
-from tests.conftest import missing, wait_for_port
+from tests.conftest import program, wait_for_port
 
 
 def serving(page: Callable[[], str]) -> ThreadingHTTPServer:
@@ -42,9 +41,7 @@ class Prometheus:
     """A Prometheus with the rules of gpcatalog, which scrapes one page every second."""
 
     def __init__(self, folder: Path, target: int) -> None:
-        program = shutil.which("prometheus")
-        if program is None:
-            missing("prometheus", "install prometheus")
+        path = program("prometheus", "prometheus")
         settings = {
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": ["rules.yml"],
@@ -62,7 +59,7 @@ class Prometheus:
         self.log = (folder / "log").open("w")
         self.process = subprocess.Popen(
             [
-                str(program),
+                path,
                 f"--config.file={folder / 'prometheus.yml'}",
                 f"--storage.tsdb.path={folder / 'data'}",
                 f"--web.listen-address=127.0.0.1:{self.port}",

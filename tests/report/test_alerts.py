@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from gpcatalog.audit import rules
 from gpcatalog.emit.alerts import RECORDS, SOON_DAYS, rules_text
-from tests.conftest import missing
+from tests.conftest import program
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "greenplum6.gpcatalog"
 GOLDEN = Path(__file__).parent.parent / "audit" / "golden"
@@ -21,11 +20,7 @@ GOLDEN = Path(__file__).parent.parent / "audit" / "golden"
 
 @pytest.fixture
 def promtool() -> str:
-    found = shutil.which("promtool")
-    if found is None:
-        missing("promtool", "install prometheus")
-    assert found
-    return found
+    return program("promtool", "prometheus")
 
 
 def test_every_rule_has_an_alert() -> None:

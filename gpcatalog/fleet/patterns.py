@@ -1,0 +1,28 @@
+"""Which databases of a cluster the patterns of the fleet file choose."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Sequence
+
+
+def choose(
+    there: Iterable[str], wanted: Sequence[str], exclude: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Databases that are there and chosen, and names without a pattern that are not there.
+
+    >>> choose(["aa", "ab", "b"], ["a*", "z"], ["ab"])
+    (['aa'], ['z'])
+    """
+
+    def left_out(name: str) -> bool:
+        return any(fnmatch.fnmatchcase(name, p) for p in exclude)
+
+    known = list(there)
+    found = [
+        name
+        for name in known
+        if any(fnmatch.fnmatchcase(name, p) for p in wanted) and not left_out(name)
+    ]
+    exact = [p for p in wanted if not set(p) & set("*?[") and not left_out(p)]
+    return found, [name for name in exact if name not in known]
