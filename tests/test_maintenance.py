@@ -113,6 +113,7 @@ def test_a_window_that_is_too_short_is_continued_the_next_night(
     nothing = psql(dsn, written(file, script(before, min(needs) / 4)))
     assert nothing.returncode == 0, nothing.stderr
     statements = sum(len(steps_of(script(before, 9e9), t.relation)) for t in todo)
+    statements += "gpadmin" not in dsn  # moving rows back: Greenplum only warns
     assert nothing.stdout.count("not begun") == statements
     assert total(report_of(dsn, tmp_path / "same.gpcatalog")) > 0.95 * total(before)
     if needs[-1] > 2 * needs[0]:
