@@ -19,7 +19,7 @@ def measured(conninfo: str, folder: Path | None, days: float) -> Growth:
     from datetime import timedelta
 
     from gpcatalog.growth.build import build
-    from gpcatalog.growth.points import points
+    from gpcatalog.growth.series import points
 
     found, lost = points(snapshot_source.files_of(conninfo, folder), since=timedelta(days=days))
     return build(found, lost)

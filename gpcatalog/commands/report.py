@@ -44,16 +44,18 @@ def _snapshot(
 
 
 def _series(path: Path, place: Path, days: float) -> tuple[list[Point], list[tuple[str, str]]]:
+    """The points of the series up to a snapshot: what came after it is not in its page."""
     from datetime import timedelta
 
-    from gpcatalog.growth.points import points
+    from gpcatalog.growth.series import points
     from gpcatalog.store.snapshot import SUFFIX
 
-    files = {p.resolve(): p for p in (*place.glob(f"*{SUFFIX}"), path)}
-    found, lost = points(list(files.values()), since=timedelta(days=days))
-    # the page is about the snapshot meant: what came after it is not in it
-    at = next((n for n, p in enumerate(found) if p.path.resolve() == path.resolve()), None)
-    return (found[: at + 1], lost) if at is not None else (points([path])[0], lost)
+    same = place / path.name
+    if same.resolve() != path.resolve():
+        same = path
+    files = sorted({*place.glob(f"*{SUFFIX}"), same})
+    found, lost = points(files, since=timedelta(days=days), until=same)
+    return (found, lost) if found[-1].path == same else (points([path])[0], lost)
 
 
 def _outlook(snapshot: Snapshot, rules: Path | None) -> Outlook:

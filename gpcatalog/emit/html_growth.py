@@ -13,6 +13,7 @@ from gpcatalog.emit.svg import Curve, Lines, lines, safe
 from gpcatalog.growth.points import Point
 from gpcatalog.growth.projection import project
 from gpcatalog.growth.result import Growth
+from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import count, duration, plural, size
 
 CHANGED_SHOWN = 30  # tables
@@ -148,7 +149,7 @@ def forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
     top = max([v for _, v in known] + [h for _, _, h in band])
     near = (
         (limit.value, f"{count(limit.value)}: {limit.source}")
-        if 3 * top > limit.value and points[-1].header["generation"][:2] != "pg"
+        if 3 * top > limit.value and is_greenplum(points[-1].head.generation)
         else None
     )
     form = _moment_text(points)

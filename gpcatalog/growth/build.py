@@ -11,7 +11,7 @@ from typing import Any
 from gpcatalog.capacity import limits
 from gpcatalog.capacity.limits import LOCK_SLOTS_SOURCE, Limit
 from gpcatalog.capacity.trend import FEW, METHOD, TrendLine, fit, recent
-from gpcatalog.growth.points import Point, Root
+from gpcatalog.growth.points import Point
 from gpcatalog.growth.result import (
     Churn,
     Divergence,
@@ -43,7 +43,7 @@ CURVES = {
 
 
 def _has_segments(points: Sequence[Point]) -> bool:
-    return is_greenplum(points[-1].header["generation"])
+    return is_greenplum(points[-1].head.generation)
 
 
 def _entry(points: Sequence[Point]) -> str:
@@ -91,7 +91,7 @@ def _all_series(points: Sequence[Point], days: Sequence[float]) -> list[Series]:
         *_relation_series(points, days),
         *_catalog_series(points, days),
         _file_series(points, days),
-        _series("database bytes", "bytes", days, [p.header["database_bytes"] for p in points]),
+        _series("database bytes", "bytes", days, [p.head.database_bytes for p in points]),
         _series("temporary relations", "rows", days, [float(p.temporary) for p in points]),
     ]
     return [s for s in found if s is not None]
@@ -264,28 +264,17 @@ def _moves(points: Sequence[Point]) -> tuple[Counter[int], Counter[int], int]:
     """Leaves added and dropped by root between snapshots that both list their leaves, and how many
     such pairs there were.
     """
-    import numpy as np
-
     added: Counter[int] = Counter()
     dropped: Counter[int] = Counter()
-    pairs = 0
-    for old, new in itertools.pairwise(points):
-        if (
-            old.leaf_oids is None or new.leaf_oids is None
-        ):  # by totals: what came and went in between is not seen
-            for root in {**old.roots, **new.roots}:
-                net = (new.roots[root].leaves if root in new.roots else 0) - (
-                    old.roots[root].leaves if root in old.roots else 0
-                )
-                (added if net > 0 else dropped)[root] += abs(net)
+    for point in points[1:]:
+        if point.moves is not None:
+            added.update(point.moves.added)
+            dropped.update(point.moves.dropped)
             continue
-        pairs += 1
-        for counter, one, other in ((added, new, old), (dropped, old, new)):
-            only = ~np.isin(one.leaf_oids, other.leaf_oids, assume_unique=True)
-            roots, counts = np.unique(one.leaf_roots[only], return_counts=True)
-            for root, n in zip(roots.tolist(), counts.tolist(), strict=True):
-                counter[root] += n
-    return +added, +dropped, pairs
+        for root, (old, new) in point.changes.items():  # what came and went in between is not seen
+            net = (new.leaves if new else 0) - (old.leaves if old else 0)
+            (added if net > 0 else dropped)[root] += abs(net)
+    return +added, +dropped, sum(point.moves is not None for point in points[1:])
 
 
 def _difference(then: Any, now: Any) -> int | None:
@@ -296,9 +285,9 @@ def _growers(
     points: Sequence[Point], added: Counter[int], dropped: Counter[int]
 ) -> tuple[list[GrowingTable], list[GrowingTable]]:
     first, last = points[0].roots, points[-1].roots
-    seen: dict[int, Root] = {}
-    for p in points:
-        seen.update(p.roots)
+    seen = dict(first)
+    for p in points[1:]:
+        seen.update({oid: new for oid, (_, new) in p.changes.items() if new is not None})
     tables = []
     for root, known in seen.items():
         then, now = first.get(root), last.get(root)
@@ -435,7 +424,7 @@ def reach(
 
 def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]:
     last = points[-1]
-    greenplum = is_greenplum(last.header["generation"])
+    greenplum = is_greenplum(last.head.generation)
     wanted: list[tuple[str, list[float | None], Limit]] = []
     if greenplum:
         wanted.append(
@@ -453,7 +442,7 @@ def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]
             )
         )
         wanted.append(
-            ("leaves of the largest table", [float(max((r.leaves for r in p.roots.values()), default=0)) for p in points],
+            ("leaves of the largest table", [float(p.most_leaves) for p in points],
              limits.LEAVES_PER_TABLE)
         )  # fmt: skip
         fullest = _counted_alike(points, lambda p: p.files_on_fullest_host)
@@ -465,7 +454,7 @@ def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]
         )
         wanted.append(
             ("lock slots to drop the largest table",
-             [float(max((r.class_rows for r in p.roots.values()), default=0)) for p in points], slots)
+             [float(p.most_class_rows) for p in points], slots)
         )  # fmt: skip
     if last.xid_age is not None and last.xid_limits is not None:
         ages = [None if p.xid_age is None else float(p.xid_age) for p in points]
@@ -540,9 +529,9 @@ def curves(series: Sequence[Sequence[Timing]], *, generation: str) -> list[Curve
 def _operation_days(point: Point, since: date) -> list[OperationDay]:
     found: dict[date, Counter[str]] = defaultdict(Counter)
     for row in point.days:
-        if row["day"] >= since:
-            found[row["day"]][row["action"]] += row["relations"]
-            found[row["day"]][f"{row['action']} {row['part']}"] += row["relations"]
+        if row.day >= since:
+            found[row.day][row.action] += row.relations
+            found[row.day][f"{row.action} {row.part}"] += row.relations
     return [
         OperationDay(day, n["CREATE"], n["CREATE leaf"], n["ALTER"], n["TRUNCATE"])
         for day, n in sorted(found.items())
@@ -552,12 +541,12 @@ def _operation_days(point: Point, since: date) -> list[OperationDay]:
 def _last_operations(point: Point) -> list[LastOperation]:
     return [
         LastOperation(
-            schema=r["schema"],
-            name=r["name"],
-            action=r["action"],
-            detail=r["detail"] or "",
-            role=r["role"] or "",
-            done_at=r["done_at"].replace(tzinfo=UTC),
+            schema=r.schema,
+            name=r.name,
+            action=r.action,
+            detail=r.detail or "",
+            role=r.role or "",
+            done_at=r.done_at.replace(tzinfo=UTC),
         )
         for r in point.operations[:TOP]
     ]
@@ -569,13 +558,13 @@ def build(points: Sequence[Point], skipped: Sequence[tuple[str, str]] = ()) -> G
     days = _days(points)
     added, dropped, pairs = _moves(points)
     tables, schemas = _growers(points, added, dropped)
-    head = last.header
+    head = last.head
     return Growth(
-        product=head["product"],
-        version=head["version"],
-        host=head["host"] or "",
-        port=head["port"] or 0,
-        database=head["database"],
+        product=head.product,
+        version=head.version,
+        host=head.host or "",
+        port=head.port or 0,
+        database=head.database,
         taken_at=tuple(p.taken_at for p in points),
         days=days[-1],
         method=METHOD,
@@ -589,9 +578,7 @@ def build(points: Sequence[Point], skipped: Sequence[tuple[str, str]] = ()) -> G
         schemas=tuple(schemas),
         churn=tuple(_churn(points, days[-1])),
         forecasts=tuple(_forecasts(points, days)),
-        curves=tuple(
-            curves([p.timings for p in points], generation=points[-1].header["generation"])
-        ),
+        curves=tuple(curves([p.timings for p in points], generation=points[-1].head.generation)),
         skipped=tuple(skipped),
         operation_days=tuple(
             _operation_days(last, min(first.taken_at, last.taken_at - SHOWN).date())

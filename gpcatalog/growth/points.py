@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from gpcatalog.capacity import wraparound
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.capacity.wraparound import AgeLimits
-from gpcatalog.errors import CatalogError
 from gpcatalog.model.timing import Timing
 from gpcatalog.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import numpy as np
 
-LEAVES_COMPARED = (
-    31  # the newest snapshots whose leaves are compared one by one; older ones by their totals
-)
-LEAVES_TOGETHER = 200_000  # leaves of a snapshot up to which several are read at once
-Result = TypeVar("Result")
-LEAVES_HELD = (
-    8_000_000  # and of those so many that their leaves add up to no more: 8 bytes each in memory
-)
 
-
-@dataclass(frozen=True)
-class CatalogSize:
+class CatalogSize(msgspec.Struct, frozen=True):
     """One catalog on one instance: rows (None when not known), bytes of heap, TOAST and indexes,
     bytes needed.
     """
@@ -41,8 +28,7 @@ class CatalogSize:
     needed: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Root:
+class Root(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """Totals of one partitioned or plain table.
 
     catalog rows: of pg_class and pg_attribute on each instance.
@@ -59,48 +45,76 @@ class Root:
     bytes: int | None
 
 
-@dataclass(kw_only=True)
-class Point:
-    """One snapshot.
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose snapshot it is, as in the snapshot's table of the same columns."""
 
+    product: str
+    version: str
+    generation: str
+    host: str | None
+    port: int | None
+    database: str
+    database_oid: int
+    database_bytes: int | None
+
+
+class OperationCount(msgspec.Struct, frozen=True, kw_only=True):
+    """Relations by day, action and part: a row of the table operation_day."""
+
+    day: date
+    action: str
+    part: str
+    relations: int
+
+
+class TableOperation(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest operation of a kind on a table and its partitions; done_at in UTC, without a zone."""
+
+    schema: str
+    name: str
+    action: str
+    detail: str | None
+    role: str | None
+    done_at: datetime
+
+
+class Figures(msgspec.Struct, kw_only=True):
+    """The figures of one snapshot.
+
+    by_leaf:       whether it lists its leaves; a pruned one has totals only
+    leaves:        leaf partitions; tables: those without partitions
+    most_leaves:   of one table; most_class_rows: rows of pg_class of one table, on each instance
     files_basis:   "directory" or "catalog" as in audit.files; empty where files were not counted
     files:         all files of this database, without mirrors; None where they were not counted
     files_on_fullest_host: on the host with the most files, mirrors included
-    leaf_oids and leaf_roots: of its leaves, sorted by oid; None where the snapshot was pruned or is
-    too old.
+    xid_age:       of the oldest transaction of any database on any instance
     """
 
-    path: Path
     taken_at: datetime
-    header: dict[str, Any]
+    head: Head
     held: dict[tuple[int, str], CatalogSize]
     relations: dict[int, tuple[int, int]]  # content → rows of pg_class and pg_attribute
     temporary: int
-    roots: dict[int, Root]
     timings: list[Timing]
+    by_leaf: bool
+    leaves: int
+    tables: int
+    most_leaves: int
+    most_class_rows: int
     leaves_ao_column: int
     slots: int | None
-    xid_age: int | None = None  # of the oldest transaction of any database on any instance
-    xid_limits: AgeLimits | None = None
-    files_basis: str = ""
-    files: int | None = None
-    files_on_fullest_host: int | None = None
-    days: list[dict[str, Any]] = field(default_factory=list)  # rows of the table operation_day
-    operations: list[dict[str, Any]] = field(
-        default_factory=list
-    )  # of last_operation, with the table's schema and name
-    leaf_oids: Any = field(default=None, repr=False)
-    leaf_roots: Any = field(default=None, repr=False)
-
-    @property
-    def leaves(self) -> int:
-        """Leaf partitions."""
-        return sum(r.leaves for r in self.roots.values())
+    xid_age: int | None
+    xid_limits: AgeLimits | None
+    files_basis: str
+    files: int | None
+    files_on_fullest_host: int | None
+    days: list[OperationCount]
+    operations: list[TableOperation]
 
     @property
     def partitions(self) -> int:
         """The partitions metric: leaves and plain tables."""
-        return self.leaves + sum(1 for r in self.roots.values() if r.kind == "table")
+        return self.leaves + self.tables
 
     def bytes_of(self, content: int) -> int:
         """Bytes of all catalogs of one instance."""
@@ -110,6 +124,31 @@ class Point:
     def contents(self) -> list[int]:
         """Instances that were read, the coordinator first."""
         return sorted({content for content, _ in self.held})
+
+
+class Moves(msgspec.Struct, frozen=True):
+    """Leaves that came and went between two snapshots, by table."""
+
+    added: dict[int, int]
+    dropped: dict[int, int]
+
+
+# the tables that differ from the snapshot before: what they were, and what they are
+Changes = dict[int, tuple[Root | None, Root | None]]
+
+
+class Point(Figures, kw_only=True):
+    """One snapshot of a series.
+
+    roots:   all tables; of the first and the last point only, empty in between
+    changes: since the point before; of the first one, nothing
+    moves:   leaves compared one by one with the point before; None where they were not
+    """
+
+    path: Path
+    roots: dict[int, Root]
+    changes: Changes
+    moves: Moves | None
 
 
 def timings_of(snapshot: Snapshot) -> list[Timing]:
@@ -142,7 +181,7 @@ def _held(snapshot: Snapshot) -> dict[tuple[int, str], CatalogSize]:
     }
 
 
-def _roots(snapshot: Snapshot) -> dict[int, Root]:
+def roots_of(snapshot: Snapshot) -> dict[int, Root]:
     """Totals of every table, by its oid."""
     return {
         r["root"]: Root(
@@ -160,8 +199,14 @@ def _roots(snapshot: Snapshot) -> dict[int, Root]:
     }
 
 
-def point(snapshot: Snapshot, *, leaves: bool) -> Point:
-    """The point of one open snapshot; leaves: keep the oids of its leaves for comparing."""
+def leaves_of(snapshot: Snapshot) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Oids of all leaves in order, and the tables they belong to."""
+    found = snapshot.columns("SELECT oid, root FROM relation WHERE kind = 'leaf' ORDER BY oid")
+    return found["oid"], found["root"]
+
+
+def figures_of(snapshot: Snapshot, roots: dict[int, Root]) -> Figures:
+    """The figures of one open snapshot; roots: its tables."""
     relations = {
         r["content"]: (int(r["r"]), int(r["a"]))
         for r in snapshot.rows(
@@ -173,32 +218,28 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
         "SELECT coalesce(sum(relations), 0) AS n FROM class_count WHERE content = -1 AND"
         " persistence = 't'"
     )["n"]
-    roots = _roots(snapshot)
     files = snapshot.one(
         "SELECT sum(files) AS n FROM file_total WHERE basis = ?", [snapshot.files_basis]
     )["n"]
-    oids: np.ndarray[Any, Any] | None = None
-    owners = None
-    if snapshot.header["grain"] == "leaf":
+    by_leaf = snapshot.header["grain"] == "leaf"
+    if by_leaf:
         column = snapshot.one(
             "SELECT count(*) AS n FROM relation WHERE kind = 'leaf' AND storage = 'ao_column'"
         )["n"]
-        if leaves:
-            found = snapshot.columns(
-                "SELECT oid, root FROM relation WHERE kind = 'leaf' ORDER BY oid"
-            )
-            oids, owners = found["oid"], found["root"]
     else:
         column = sum(r.leaves for r in roots.values() if r.storage == "ao_column")
-    return Point(
-        path=snapshot.path,
+    return Figures(
         taken_at=snapshot.header["taken_at"].replace(tzinfo=UTC),
-        header=dict(snapshot.header),
+        head=Head(**{name: snapshot.header[name] for name in Head.__struct_fields__}),
         held=_held(snapshot),
         relations=relations,
         temporary=int(temporary),
-        roots=roots,
         timings=timings_of(snapshot),
+        by_leaf=by_leaf,
+        leaves=sum(r.leaves for r in roots.values()),
+        tables=sum(r.kind == "table" for r in roots.values()),
+        most_leaves=max((r.leaves for r in roots.values()), default=0),
+        most_class_rows=max((r.class_rows for r in roots.values()), default=0),
         leaves_ao_column=int(column),
         slots=_slots(snapshot),
         xid_age=snapshot.one("SELECT max(xid_age) AS n FROM age WHERE kind = 'database'")["n"],
@@ -211,96 +252,18 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
         files_on_fullest_host=max(
             (n[2] + n[3] for n in snapshot.files_on_hosts().values()), default=None
         ),
-        days=snapshot.rows("SELECT * FROM operation_day ORDER BY day"),
-        operations=snapshot.rows(
-            'SELECT any_value(t."schema") AS "schema", any_value(t.name) AS name, o.action,'
-            " arg_max(o.detail, o.done_at) AS detail, arg_max(o.role, o.done_at) AS role,"
-            " max(o.done_at) AS done_at FROM last_operation o JOIN relation r ON r.oid = o.oid JOIN"
-            " root_total t ON t.root = r.root GROUP BY r.root, o.action ORDER BY 6 DESC, 1, 2, 3"
-        ),
-        leaf_oids=oids,
-        leaf_roots=owners,
-    )
-
-
-def _side_by_side(work: Callable[[Path], Result], paths: list[Path]) -> list[Result]:
-    """Results of a function of each file, in order; DuckDB reads several at once."""
-    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
-        return list(pool.map(work, paths))
-
-
-def _look(path: Path) -> tuple[datetime, Any, int] | str:
-    """Time, database and leaves of a snapshot, or why it cannot be used."""
-    try:
-        with Snapshot(path) as snapshot:
-            head = snapshot.header
-            if unread := snapshot.unread("relations", "class_counts"):
-                return f"its tables could not be read ({next(iter(unread.values()))})"
-            leaves = snapshot.one("SELECT coalesce(sum(leaves), 0) AS n FROM root_total")["n"]
-    except CatalogError as e:
-        return e.message
-    return (
-        head["taken_at"].replace(tzinfo=UTC),
-        (head["database_oid"], head["generation"]),
-        int(leaves),
-    )
-
-
-def points(
-    paths: list[Path], *, since: timedelta | None = None
-) -> tuple[list[Point], list[tuple[str, str]]]:
-    """Points of the snapshots of one database, oldest first, and the files left out with the
-    reason.
-
-    Left out are files that cannot be read and snapshots of another database: one that was dropped
-    and made anew has another oid. Raises CatalogError when no file is left.
-    """
-    opened: list[tuple[datetime, Path]] = []
-    leaves: dict[Path, int] = {}
-    lost: list[tuple[str, str]] = []
-    newest: tuple[datetime, Any] | None = None
-    identity: dict[Path, Any] = {}
-    for path, found in zip(paths, _side_by_side(_look, paths), strict=True):
-        if isinstance(found, str):
-            lost.append((path.name, found))
-            continue
-        taken, identity[path], leaves[path] = found
-        opened.append((taken, path))
-        if newest is None or taken >= newest[0]:
-            newest = (taken, identity[path])
-    if newest is None:
-        reason = f": {lost[0][1]}" if lost else ""
-        raise CatalogError(
-            f"there are no snapshots to compare{reason}",
-            hint="take a snapshot every day: `gpcatalog snapshot take`",
-        )
-    opened.sort(key=lambda pair: (pair[0], pair[1].name))
-    wanted = []
-    for taken, path in opened:
-        if identity[path] != newest[1]:
-            lost.append(
-                (
-                    path.name,
-                    (
-                        "its database differs from that of the newest snapshot: it was"
-                        " recreated, or it is on another server"
-                    ),
-                )
+        days=[
+            OperationCount(**row)
+            for row in snapshot.rows("SELECT * FROM operation_day ORDER BY day")
+        ],
+        operations=[
+            TableOperation(**row)
+            for row in snapshot.rows(
+                'SELECT any_value(t."schema") AS "schema", any_value(t.name) AS name, o.action,'
+                " arg_max(o.detail, o.done_at) AS detail, arg_max(o.role, o.done_at) AS role,"
+                " max(o.done_at) AS done_at FROM last_operation o JOIN relation r ON r.oid = o.oid"
+                " JOIN root_total t ON t.root = r.root GROUP BY r.root, o.action"
+                " ORDER BY 6 DESC, 1, 2, 3"
             )
-        elif since is None or newest[0] - taken <= since:
-            wanted.append(path)
-    compared: set[Path] = set()
-    held = 0
-    for path in reversed(wanted[-LEAVES_COMPARED:]):
-        held += leaves[path]
-        if held > LEAVES_HELD:
-            break
-        compared.add(path)
-
-    def read(path: Path) -> Point:
-        with Snapshot(path) as snapshot:
-            return point(snapshot, leaves=path in compared)
-
-    # of large snapshots one at a time: each may take hundreds of megabytes
-    small = max((leaves[path] for path in wanted), default=0) <= LEAVES_TOGETHER
-    return _side_by_side(read, wanted) if small else [read(path) for path in wanted], lost
+        ],
+    )

@@ -18,8 +18,8 @@ from gpcatalog.capacity.trend import FEW, fit, recent
 from gpcatalog.commands.growth import growth as growth_command
 from gpcatalog.errors import CatalogError
 from gpcatalog.growth.build import build, reach
-from gpcatalog.growth.points import points
 from gpcatalog.growth.projection import DAY, project
+from gpcatalog.growth.series import points
 from gpcatalog.store import series
 from gpcatalog.store.snapshot import Writer
 from tests.growth import made
@@ -175,7 +175,7 @@ def test_many_leaves_are_compared_by_totals(
 ) -> None:
     """Memory is bounded: what does not fit is told by its totals, and the answer says so."""
     paths = made.series(tmp_path, 8)
-    monkeypatch.setattr("gpcatalog.growth.points.LEAVES_HELD", 150)
+    monkeypatch.setattr("gpcatalog.growth.series.LEAVES_HELD", 150)
     g = build(points(paths)[0])
     assert g.leaves_compared == 1
     assert g.leaves_added - g.leaves_dropped == 65

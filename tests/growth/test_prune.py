@@ -10,7 +10,7 @@ import pytest
 from gpcatalog.audit.build import build as audit
 from gpcatalog.errors import CatalogError
 from gpcatalog.growth.build import build
-from gpcatalog.growth.points import points
+from gpcatalog.growth.series import points
 from gpcatalog.store import prune as pruning
 from gpcatalog.store import series
 from gpcatalog.store.prune import Fate, Policy

@@ -1,0 +1,290 @@
+"""The points of a series of snapshots, and what changed from each to the next.
+
+Reading a snapshot takes some hundredths of a second, so what was read is kept in a file beside the
+stored snapshots: the next call reads what is new.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gpcatalog.errors import CatalogError
+from gpcatalog.growth import kept
+from gpcatalog.growth.kept import Entry, Identity, identity_of
+from gpcatalog.growth.points import (
+    Changes,
+    Figures,
+    Moves,
+    Point,
+    Root,
+    figures_of,
+    leaves_of,
+    roots_of,
+)
+from gpcatalog.store.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# the newest snapshots whose leaves are compared one by one; older ones by their totals
+LEAVES_COMPARED = 31
+# and of those so many that their leaves add up to no more: 8 bytes each in memory
+LEAVES_HELD = 8_000_000
+# leaves of a snapshot that stay in memory after it was read, until it is compared
+LEAVES_AT_HAND = 50_000
+# bytes of a file up to which several are read at once: 200,000 leaves take 3.5 MB
+BYTES_TOGETHER = 4 << 20
+Result = TypeVar("Result")
+
+
+@dataclass(kw_only=True, eq=False)
+class _Member:
+    """A snapshot of the series: its tables are known in full, or as changes of the one before.
+
+    entry:  what was kept of it; None if it was read now
+    roots:  all tables; None if the entry has changes only
+    leaves: oids and roots of its leaves, if they are at hand
+    fresh:  what is to be kept of it from now on; None if the entry remains
+    """
+
+    path: Path
+    identity: Identity
+    figures: Figures
+    entry: Entry | None = None
+    roots: dict[int, Root] | None = None
+    leaves: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None = None
+    fresh: Entry | None = None
+
+
+def _read(path: Path) -> _Member | str:
+    """A snapshot, or why it cannot be used."""
+    try:
+        identity = identity_of(path)
+        with Snapshot(path) as snapshot:
+            if unread := snapshot.unread("relations", "class_counts"):
+                return f"its tables could not be read ({next(iter(unread.values()))})"
+            roots = roots_of(snapshot)
+            found = _Member(
+                path=path, identity=identity, figures=figures_of(snapshot, roots), roots=roots
+            )
+            if found.figures.by_leaf and found.figures.leaves <= LEAVES_AT_HAND:
+                found.leaves = leaves_of(snapshot)
+            return found
+    except CatalogError as e:
+        return e.message
+    except OSError as e:
+        return f"cannot read {path}: {e.strerror or e}"
+
+
+def _side_by_side(work: Callable[[Path], Result], paths: Sequence[Path]) -> list[Result]:
+    """Results of a function of each file, in order; DuckDB reads several at once."""
+    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
+        return list(pool.map(work, paths))
+
+
+def _small(path: Path) -> bool:
+    try:
+        return path.stat().st_size <= BYTES_TOGETHER
+    except OSError:
+        return True
+
+
+def _members(paths: Sequence[Path]) -> dict[Path, _Member | str]:
+    """Every snapshot as it was kept, or read now. Of large ones one at a time: each may take
+    hundreds of megabytes.
+    """
+    known = {place: kept.read(place) for place in {path.parent for path in paths}}
+    found: dict[Path, _Member | str] = {}
+    for path in paths:
+        entry = known[path.parent].get(path)
+        if entry is not None:
+            full = None if entry.before is not None else dict(entry.present())
+            found[path] = _Member(
+                path=path,
+                identity=entry.identity,
+                figures=entry.figures,
+                entry=entry,
+                roots=full,
+            )
+    new = [path for path in paths if path not in found]
+    small = [path for path in new if _small(path)]
+    found.update(zip(small, _side_by_side(_read, small), strict=True))
+    for path in new:
+        if path not in found:
+            found[path] = _read(path)
+    return found
+
+
+def _leaves(member: _Member) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    if member.leaves is not None:
+        return member.leaves
+    with Snapshot(member.path) as snapshot:
+        return leaves_of(snapshot)
+
+
+def _compared(old: _Member, new: _Member) -> Moves:
+    """Leaves that came and went between two snapshots that list them."""
+    import numpy as np
+
+    (oids, roots), (oids_before, roots_before) = _leaves(new), _leaves(old)
+
+    def counts(
+        some: np.ndarray[Any, Any], others: np.ndarray[Any, Any], of: np.ndarray[Any, Any]
+    ) -> dict[int, int]:
+        only = ~np.isin(some, others, assume_unique=True)
+        tables, numbers = np.unique(of[only], return_counts=True)
+        return dict(zip(tables.tolist(), numbers.tolist(), strict=True))
+
+    return Moves(counts(oids, oids_before, roots), counts(oids_before, oids, roots_before))
+
+
+def _changes(old: dict[int, Root], new: dict[int, Root]) -> Changes:
+    """The tables that differ."""
+    found: Changes = {}
+    for oid in (*old, *(oid for oid in new if oid not in old)):
+        was, now = old.get(oid), new.get(oid)
+        if was != now:
+            found[oid] = (was, now)
+    return found
+
+
+def _applied(member: _Member, tables: dict[int, Root]) -> tuple[dict[int, Root], Changes]:
+    """The tables of a snapshot, and what differs from those of the one before."""
+    if member.roots is not None:
+        return member.roots, _changes(tables, member.roots)
+    assert member.entry is not None
+    changes = {oid: (tables.get(oid), root) for oid, root in member.entry.roots}
+    found = {**tables}
+    for oid, (_, root) in changes.items():
+        if root is None:
+            found.pop(oid, None)
+        else:
+            found[oid] = root
+    return found, changes
+
+
+def _moves(old: _Member, new: _Member) -> Moves | None:
+    """Leaves compared one by one, or as they were kept; None where one does not list them."""
+    if new.entry is not None and new.entry.moves is not None:
+        return new.entry.moves
+    if not (old.figures.by_leaf and new.figures.by_leaf):
+        return None
+    return _compared(old, new)
+
+
+def _chain(members: Sequence[_Member], compared: set[Path], ends: set[Path]) -> list[Point]:
+    """The points of the snapshots of one database, oldest first.
+
+    compared: those whose leaves are compared with the ones before; ends: those with all tables.
+    Members that are to be kept anew get an entry. Raises CatalogError for a file that changes now.
+    """
+    out: list[Point] = []
+    tables: dict[int, Root] = {}
+    last: _Member | None = None
+    for member in members:
+        before = last.identity if last is not None else None
+        if member.entry is not None and member.entry.before not in (None, before):
+            # the snapshot before it was deleted, or there is another one in between now
+            fresh = _read(member.path)
+            if isinstance(fresh, str):
+                raise CatalogError(fresh)
+            member.entry, member.roots, member.leaves = None, fresh.roots, fresh.leaves
+        tables, changes = _applied(member, tables)
+        moves = None
+        if last is not None and last.path in compared and member.path in compared:
+            moves = _moves(last, member)
+        entry = member.entry
+        if entry is None or (moves and entry.moves is None):
+            member.fresh = Entry(
+                identity=member.identity,
+                figures=member.figures,
+                before=before,
+                roots=[(oid, now) for oid, (_, now) in changes.items()],
+                moves=moves,
+            )
+        if last is not None:
+            last.leaves = None
+        out.append(
+            Point(
+                **{name: getattr(member.figures, name) for name in Figures.__struct_fields__},
+                path=member.path,
+                roots=tables if member.path in ends else {},
+                changes=changes if last is not None else {},
+                moves=moves,
+            )
+        )
+        last = member
+    return out
+
+
+def _compared_ones(members: Sequence[_Member]) -> set[Path]:
+    """The newest snapshots, so many that their leaves fit into memory."""
+    found: set[Path] = set()
+    held = 0
+    for member in reversed(members[-LEAVES_COMPARED:]):
+        held += member.figures.leaves
+        if held > LEAVES_HELD:
+            break
+        found.add(member.path)
+    return found
+
+
+def _keep(paths: Sequence[Path], members: Sequence[_Member]) -> None:
+    """Keep what was read, where the snapshots are whole series."""
+    for place in {member.path.parent for member in members if member.fresh is not None}:
+        if kept.whole(place, paths):
+            entries = [m.fresh or m.entry for m in members if m.path.parent == place]
+            kept.write(place, [entry for entry in entries if entry is not None])
+
+
+def points(
+    paths: Sequence[Path], *, since: timedelta | None = None, until: Path | None = None
+) -> tuple[list[Point], list[tuple[str, str]]]:
+    """Points of the snapshots of one database, oldest first, and the files left out with the
+    reason.
+
+    Left out are files that cannot be read and snapshots of another database: one that was dropped
+    and made anew has another oid. since: how far back from the newest snapshot; until: the
+    snapshot that is the last point, which is not found if it is older. Raises CatalogError when no
+    file is left.
+    """
+    lost: list[tuple[str, str]] = []
+    members: list[_Member] = []
+    for path, found in _members(paths).items():
+        if isinstance(found, str):
+            lost.append((path.name, found))
+        else:
+            members.append(found)
+    if not members:
+        reason = f": {lost[0][1]}" if lost else ""
+        raise CatalogError(
+            f"there are no snapshots to compare{reason}",
+            hint="take a snapshot every day: `gpcatalog snapshot take`",
+        )
+    members.sort(key=lambda m: (m.figures.taken_at, m.path.name))
+    newest = members[-1].figures
+    databases: dict[tuple[int, str], list[_Member]] = {}
+    for member in members:
+        head = member.figures.head
+        databases.setdefault((head.database_oid, head.generation), []).append(member)
+    ours = databases.pop((newest.head.database_oid, newest.head.generation))
+    for others in databases.values():
+        _chain(others, set(), set())
+    different = "its database differs from that of the newest snapshot: it was recreated, or it is on another server"
+    lost += [(member.path.name, different) for member in members if member not in ours]
+    wanted = [m for m in ours if since is None or newest.taken_at - m.figures.taken_at <= since]
+    compared = _compared_ones(wanted)
+    at = next((n for n, m in enumerate(wanted) if m.path == until), len(wanted) - 1)
+    shown = wanted[: at + 1]
+    found_points = _chain(ours, compared, {shown[0].path, shown[-1].path})
+    _keep(paths, members)
+    first = len(ours) - len(wanted)
+    chosen = found_points[first : first + len(shown)]
+    chosen[0].changes, chosen[0].moves = {}, None
+    return chosen, lost
