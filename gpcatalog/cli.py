@@ -30,6 +30,7 @@ from gpcatalog.commands.migrate import migrate
 from gpcatalog.commands.plan import plan
 from gpcatalog.commands.report import metrics, report
 from gpcatalog.commands.schedule import schedule
+from gpcatalog.commands.site import site
 from gpcatalog.commands.streams import (
     advice,
     fail,
@@ -71,6 +72,7 @@ for command in (
     plan,
     migrate,
     check,
+    site,
     schedule,
     introspection.rules,
     introspection.probes,
@@ -129,6 +131,7 @@ def _options(
     log_as_json(log_format is LogFormat.JSON)
 
 
+KEPT_SHOWN = 5  # files that an interrupted run has written already
 _AGAIN = 0.02  # seconds after which a signal that came during an import is sent again
 
 
@@ -235,7 +238,9 @@ def main() -> NoReturn:
         code = _run()
     except Interrupted as e:
         _nobody_reads()
-        left = f"already written: {', '.join(kept)}" if kept else "no files were left behind"
+        more = f" and {len(kept) - KEPT_SHOWN:,} more" if len(kept) > KEPT_SHOWN else ""
+        files = ", ".join(kept[:KEPT_SHOWN]) + more
+        left = f"already written: {files}" if kept else "no files were left behind"
         code = 128 + e.number
         fail(f"interrupted; {printable(left)}", exit_code=code)
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -28,6 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "check": {"effects", "dialect", "capacity"},
     "growth": {"store", "capacity", "audit"},
     "latency": {"store", "capacity", "audit"},
+    "site": {"audit", "growth"},
     "doctor": set(),
     "migration": {
         "audit",
@@ -51,6 +52,7 @@ ALLOWED: dict[str, set[str]] = {
         "store",
         "doctor",
         "upkeep",
+        "site",
     },
     "services": {
         "audit",
@@ -81,6 +83,7 @@ ALLOWED: dict[str, set[str]] = {
         "lab",
         "emit",
         "capacity",
+        "site",
     },
     "cli": {"commands", "fleet"},
     "bootstrap": {"cli"},

@@ -259,7 +259,7 @@ class _Progress:
         )
 
 
-def _stored(name: str, cluster: ClusterSettings) -> ClusterRun:
+def stored(name: str, cluster: ClusterSettings) -> ClusterRun:
     """The newest stored snapshots of a cluster."""
     from gpcatalog.fleet.patterns import choose
     from gpcatalog.fleet.run import ClusterRun
@@ -325,7 +325,7 @@ def reading(
     if choice.stored:
         if choice.jobs:
             raise CatalogError("--jobs is for reading servers; --stored contacts none")
-        runs = [_stored(name, one) for name, one in clusters.items()]
+        runs = [stored(name, one) for name, one in clusters.items()]
         yield FleetRun(fleet=fleet, clusters=clusters, runs=runs, stored=True, until=until)
         return
     limits = timeouts or Limits()

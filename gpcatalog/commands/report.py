@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,9 +20,13 @@ from gpcatalog.services.audits import judged
 from gpcatalog.services.series import series_of_snapshot
 
 if TYPE_CHECKING:
+    from gpcatalog.audit.report import Report
     from gpcatalog.emit.html_plan import Outlook
     from gpcatalog.emit.metrics import Family
+    from gpcatalog.growth.chart_data import Picture
     from gpcatalog.growth.points import Point
+    from gpcatalog.growth.result import Growth
+    from gpcatalog.latency.locks import Slots
     from gpcatalog.store.snapshot import Snapshot
 
 
@@ -82,15 +87,26 @@ def _outlook(snapshot: Snapshot, rules: Path | None) -> Outlook:
     return Outlook(planned.plan, planned.table_plans, planned.left())
 
 
-def _page(path: Path, place: Path, days: float, policy: Path | None) -> str:
-    """The page of one snapshot with the series in a folder."""
-    from gpcatalog.emit.html import page
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """What a page is made of. growth: None where the snapshot's tables could not be read."""
+
+    report: Report
+    growth: Growth | None
+    points: list[Point]
+    seen: Picture
+    slots: Slots
+    outlook: Outlook
+
+
+def contents_of(path: Path, place: Path, days: float, policy: Path | None) -> Contents:
+    """The contents of the page of one snapshot with the series in a folder."""
     from gpcatalog.growth.build import build
     from gpcatalog.growth.chart_data import picture
     from gpcatalog.latency.locks import arithmetic
     from gpcatalog.store.snapshot import Snapshot
 
-    verdict = judged(path, forecast=False)
+    report = judged(path, forecast=False)
     found: list[Point] = []
     growth = None
     with Snapshot(path) as opened:
@@ -100,7 +116,17 @@ def _page(path: Path, place: Path, days: float, policy: Path | None) -> str:
     if known:
         found, lost = _series(path, place, days)
         growth = build(found, lost)
-    return page(verdict, growth, found, seen, slots, outlook)
+    return Contents(
+        report=report, growth=growth, points=found, seen=seen, slots=slots, outlook=outlook
+    )
+
+
+def _page(path: Path, place: Path, days: float, policy: Path | None) -> str:
+    """The page of one snapshot with the series in a folder."""
+    from gpcatalog.emit.html import page
+
+    c = contents_of(path, place, days, policy)
+    return page(c.report, c.growth, c.points, c.seen, c.slots, c.outlook)
 
 
 def _report_fleet(

@@ -4,10 +4,7 @@ search.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 
 from gpcatalog import __version__
 from gpcatalog.audit.report import Census, Report
@@ -19,6 +16,7 @@ from gpcatalog.emit.html_charts import (
     instances_chart,
     sizes_chart,
 )
+from gpcatalog.emit.html_frame import contents, document, part
 from gpcatalog.emit.html_growth import forecast_chart, growth_section, latency_chart, segments_chart
 from gpcatalog.emit.html_parts import Section, ended, prose, short
 from gpcatalog.emit.html_plan import Outlook
@@ -186,22 +184,6 @@ def _subtitle(report: Report) -> str:
     )
 
 
-def _head(title: str, script: str) -> str:
-    """The page's head: style sheet, and a policy that allows this script and nothing else."""
-    style = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
-    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}';"
-        " base-uri 'none'; form-action 'none'"
-    )
-    return (
-        '<head><meta charset="utf-8"><meta name="viewport"'
-        ' content="width=device-width, initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f"<title>{safe(title)}</title><style>{style}</style></head>"
-    )
-
-
 def page(
     report: Report,
     growth: Growth | None,
@@ -209,28 +191,26 @@ def page(
     seen: Picture,
     slots: Slots,
     planned: Outlook,
+    links: Sequence[tuple[str, str]] = (),
 ) -> str:
     """The whole page as text, without references to anything outside.
 
     The size grows with the number of tables up to about 4 MB; what is beyond is summed up.
 
     growth: None where the snapshot's tables could not be read
+    links:  other pages of the site that the page is part of, (text, relative address)
     """
-    script = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
     where = f"{report.server.database} on {report.server.host or 'local'}:{report.server.port}"
     sections = [s for s in _sections(report, growth, points, seen, slots, planned) if s.body]
-    contents = "".join(f'<li><a href="#{s.anchor}">{safe(s.title)}</a>' for s in sections)
+    anchors = [(s.title, f"#{s.anchor}") for s in sections]
     body = (
         '<a class=skip href="#main">Skip to the verdict</a>'
-        f"<header><h1>Database {safe(where)}</h1><p class=dim>{safe(_subtitle(report))}</p>"
-        f"<nav aria-label=Contents><ul>{contents}</ul></nav></header>"
+        f"<header>{contents(links, 'Site')}<h1>Database {safe(where)}</h1>"
+        f"<p class=dim>{safe(_subtitle(report))}</p>{contents(anchors, 'Contents')}</header>"
         f"<main id=main tabindex=-1>{_verdict(report)}{_facts(report)}"
         f"{''.join(s.html() for s in sections)}</main>"
         f"<footer>gpcatalog {safe(__version__)}, snapshot {safe(report.taken.snapshot_id)}."
         " Figures marked as estimates are calculated, not measured. Published figures come from"
         " the named source and were not measured on this server.</footer>"
     )
-    return (
-        f'<!doctype html><html lang="en">{_head(f"{where} · gpcatalog", script)}'
-        f"<body>{body}<script>{script}</script></body></html>\n"
-    )
+    return document(f"{where} · gpcatalog", body, part("page.js"))

@@ -24,7 +24,8 @@ def _clock(points: Sequence[Point]) -> tuple[float, ...]:
     return tuple(p.taken_at.timestamp() for p in points)
 
 
-def _moment_text(points: Sequence[Point]) -> str:
+def moment_text(points: Sequence[Point]) -> str:
+    """The format of times on the axis of a chart: days, or hours of a short series."""
     return "%Y-%m-%d" if (points[-1].taken_at - points[0].taken_at) > timedelta(days=2) else "%H:%M"
 
 
@@ -66,7 +67,7 @@ def segments_chart(points: Sequence[Point]) -> str:
     """Draw the catalog bytes of each instance over time."""
     if len(points) < 2:
         return ""
-    form = _moment_text(points)
+    form = moment_text(points)
     curves = _instance_curves(points)
     segments = len(curves) > 1
     title = "Catalog size by instance over time" if segments else "Catalog size over time"
@@ -152,7 +153,7 @@ def forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
         if 3 * top > limit.value and is_greenplum(points[-1].head.generation)
         else None
     )
-    form = _moment_text(points)
+    form = moment_text(points)
     chart = Lines(
         title="Forecast of partitions",
         curves=found,

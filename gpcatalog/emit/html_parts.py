@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from gpcatalog.emit.svg import Lines, safe
 
@@ -19,6 +20,17 @@ class Prose(str):
     """A sentence of the program in a table cell: `code` in backticks is shown as code."""
 
     __slots__ = ()
+
+
+class Markup(str):
+    """HTML that was made here, from escaped parts, for a table cell."""
+
+    __slots__ = ()
+
+
+def link(text: str, href: str) -> Markup:
+    """A link to another page of the site. href: a relative path of files and folders."""
+    return Markup(f'<a href="{safe(quote(href))}">{safe(text)}</a>')
 
 
 Cell = str | tuple[str, str]  # text, or text and a note below it
@@ -58,6 +70,8 @@ def ended(text: str) -> str:
 
 
 def _words(cell: str) -> str:
+    if isinstance(cell, Markup):
+        return cell
     if isinstance(cell, Prose):
         return prose(cell)
     # a number stays on one line with its unit

@@ -259,3 +259,19 @@ def bars(title: str, rows: Sequence[Bar], *, label_letters: int = 20) -> str:
         if row.note:
             body.append(_text(x + 5, y + 12, row.note, kind="note"))
     return _svg(height, title, body)
+
+
+def sparkline(title: str, points: Sequence[tuple[float, float]]) -> str:
+    """A small line without axes, from the lowest to the highest value; empty for one point."""
+    if len(points) < 2:
+        return ""
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    wide, high = (max(xs) - min(xs)) or 1, (max(ys) - min(ys)) or 1
+    path = " ".join(
+        f"{1 + 98 * (x - min(xs)) / wide:.1f},{(19 - 16 * (y - min(ys)) / high) if max(ys) > min(ys) else 11:.1f}"
+        for x, y in points
+    )
+    return (
+        f'<svg class=spark viewBox="0 0 100 22" role="img" aria-label="Chart: {safe(title)}">'
+        f'<polyline class="line a" points="{path}"/></svg>'
+    )

@@ -22,12 +22,11 @@ def lock_file(command: str, file: Path, clusters: Sequence[str]) -> Path:
 
 
 @contextlib.contextmanager
-def only_run(command: str, file: Path, clusters: Sequence[str]) -> Iterator[None]:
-    """Hold the lock of this run. The system releases it when the process ends, however it ends.
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold the lock of a file. The system releases it when the process ends, however it ends.
 
     Raises CatalogError (4) if another process has it, (2) if the file cannot be written.
     """
-    path = lock_file(command, file, clusters)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         stream = path.open("a+", encoding="utf-8")
@@ -49,3 +48,13 @@ def only_run(command: str, file: Path, clusters: Sequence[str]) -> Iterator[None
         stream.write(f"process {os.getpid()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC\n")
         stream.flush()
         yield
+
+
+def only_run(
+    command: str, file: Path, clusters: Sequence[str]
+) -> contextlib.AbstractContextManager[None]:
+    """Hold the lock of a command over these clusters of a fleet file.
+
+    Raises CatalogError as `exclusive` does.
+    """
+    return exclusive(lock_file(command, file, clusters))

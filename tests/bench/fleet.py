@@ -119,6 +119,7 @@ def main() -> None:
         fleet = ["--all", "--config", str(config)]
         rows = [("snapshot take --all", ["snapshot", "take", *fleet])]
         stored = [*fleet, "--stored"]
+        made = ["site", "-o", str(place / "www"), "--config", str(config)]
         rows += [
             ("audit --all", ["audit", *fleet]),
             ("audit --all --stored", ["audit", *stored]),
@@ -126,6 +127,10 @@ def main() -> None:
             ("metrics --all --stored", ["metrics", *stored, "--to", str(place / "m.prom")]),
             ("report --all --stored", ["report", *stored, "--html", str(place / "pages")]),
             ("plan --all --stored", ["plan", *stored, "-o", str(place / "plans")]),
+            ("site, first build", made),
+            ("snapshot take --all, the next day", ["snapshot", "take", *fleet]),
+            ("site, the next day", made),
+            ("site, nothing new", made),
             ("snapshot prune", ["snapshot", "prune"]),
         ]
         print(
@@ -134,6 +139,9 @@ def main() -> None:
         )
         print("| command | time | memory |\n| --- | --- | --- |")
         for number, (name, words) in enumerate(rows):
+            if name == "site, first build":  # nothing was read before
+                for file in (place / "home").rglob(".points"):
+                    file.unlink()
             took, peak, code = measured(words, env, peaks)
             failed = f" (exit code {code})" if code else ""
             print(f"| `{name}`{failed} | {took:.1f} s | {peak / 1024:.0f} MB |", flush=True)

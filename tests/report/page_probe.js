@@ -30,6 +30,7 @@ const linesOf = (element, font) => {
 };
 const result = {};
 const root = document.documentElement;
+result.active = document.activeElement.tagName;
 result.width = innerWidth;
 result.overflow = root.scrollWidth - innerWidth;
 
@@ -78,7 +79,7 @@ result.contrast.splice(5);
 
 // everything that can be operated can be focused, and shows it
 result.unreachable = [];
-const operable = [...document.querySelectorAll("a[href], button, input, summary, [role=region]")];
+const operable = [...document.querySelectorAll("a[href], button, input, select, summary, [role=region]")];
 for (const element of operable) {
   if (!seen(element) || element.disabled) continue;
   // a box of a table that does not scroll needs no focus
@@ -126,7 +127,3 @@ if (table) {
     result.turned = [first, names()[0], tools.querySelector("[role=status]").textContent];
   }
 }
-const out = document.createElement("pre");
-out.id = "result";
-out.textContent = JSON.stringify(result);
-(parent === window ? document : parent.document).body.replaceChildren(out);
