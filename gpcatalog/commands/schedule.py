@@ -52,6 +52,15 @@ def schedule(
             show_default=False,
         ),
     ] = None,
+    site: Annotated[
+        Path | None,
+        typer.Option(
+            "--site",
+            metavar="FOLDER",
+            help="Folder of a site; another job writes it every hour.",
+            show_default=False,
+        ),
+    ] = None,
     notify_command: NotifyCommand = "",
     user: Annotated[
         str,
@@ -74,8 +83,8 @@ def schedule(
 ) -> None:
     """Print systemd units or crontab lines that audit the fleet.
 
-    There is one job for each schedule of the fleet file, and one that deletes old snapshots. The
-    paths are those that are in force now: of this program, the fleet file, the snapshots and the
+    There is one job for each schedule of the fleet file, one that deletes old snapshots, and with
+    --site one that writes the site. The paths are those that are in force now: of this program, the fleet file, the snapshots and the
     files of libpq. No server is contacted.
 
     Example: gpcatalog schedule --systemd --metrics /var/lib/prometheus/node-exporter
@@ -99,6 +108,7 @@ def schedule(
         home=series.home().resolve(),
         user=user or getpass.getuser(),
         metrics=metrics.resolve() if metrics is not None else None,
+        site=site.resolve() if site is not None else None,
         notify=notify_command,
         variables={
             name: os.path.abspath(value) for name in _LIBPQ if (value := os.environ.get(name))

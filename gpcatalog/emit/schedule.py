@@ -16,8 +16,10 @@ KNOWN = {
     "daily": ("*-*-* 03:15:00", "15 3 * * *"),
     "weekly": ("Sun *-*-* 03:15:00", "15 3 * * 0"),
 }
+SITE = ("*-*-* *:37:00", "37 * * * *")  # what did not change costs half a second
 PRUNE = ("Sun *-*-* 05:45:00", "45 5 * * 0")
 _CALENDAR = re.compile(r"[A-Za-z0-9*,:/~. +_-]+")
+OWN_JOBS = ("site", "prune")  # names of jobs that are no audits
 GRACE = 120  # seconds above the time limit of a run before systemd ends it
 
 
@@ -42,7 +44,7 @@ class Setup:
     program:  words that start gpcatalog
     config:   the fleet file; home: folder of the snapshots
     user:     account of the jobs
-    metrics:  folder for metrics of a textfile collector, or None
+    metrics:  folder for metrics of a textfile collector, or None; site: folder of the site, or None
     notify:   --notify-command, or empty
     variables: environment of libpq that is in force, such as PGSERVICEFILE
     timeout:  seconds of a run, or None
@@ -54,6 +56,7 @@ class Setup:
     home: Path
     user: str
     metrics: Path | None
+    site: Path | None
     notify: str
     variables: dict[str, str]
     timeout: float | None
@@ -75,6 +78,11 @@ class Setup:
         """The command that deletes old snapshots."""
         return [*self.program, "--log-format", "json", "snapshot", "prune"]
 
+    def pages(self, folder: Path) -> list[str]:
+        """The command that writes the site."""
+        words = ["--log-format", "json", "site", "--config", str(self.config), "-o", str(folder)]
+        return [*self.program, *words]
+
     def environment(self) -> dict[str, str]:
         """Variables of the jobs."""
         return {"GPCATALOG_HOME": str(self.home), **self.variables}
@@ -91,7 +99,7 @@ def jobs(schedules: dict[str, str]) -> list[Job]:
             )
         by.setdefault(schedule, []).append(cluster)
     found = [Job(schedule=s, clusters=tuple(names)) for s, names in by.items()]
-    same = [j.name for j in found]
+    same = [*(j.name for j in found), *OWN_JOBS]
     if len(set(same)) < len(same):
         twice = next(n for n in same if same.count(n) > 1)
         raise CatalogError(
@@ -115,9 +123,18 @@ def _line(words: Sequence[str]) -> str:
     return " ".join(map(_quoted, words))
 
 
-def _service(setup: Setup, description: str, words: Sequence[str], timeout: str) -> str:
-    """A service that runs once, with no more rights than it needs."""
-    writable = [setup.home, *([setup.metrics] if setup.metrics is not None else [])]
+def _service(
+    setup: Setup,
+    description: str,
+    words: Sequence[str],
+    timeout: str,
+    shared: Path | None = None,
+) -> str:
+    """A service that runs once, with no more rights than it needs.
+
+    shared: folder for files that other accounts read, other than the folder of the snapshots
+    """
+    writable = [setup.home, *([shared] if shared is not None else [])]
     environment = "".join(
         f"Environment={_quoted(f'{name}={value}')}\n" for name, value in setup.environment().items()
     )
@@ -135,7 +152,7 @@ User={setup.user}
 {environment}ExecStart={_line(words)}
 TimeoutStartSec={timeout}
 Nice=10
-UMask={"0027" if setup.metrics is None else "0022"}
+UMask={"0027" if shared is None else "0022"}
 
 NoNewPrivileges=yes
 CapabilityBoundingSet=
@@ -187,9 +204,14 @@ def systemd(setup: Setup, planned: Sequence[Job]) -> dict[str, str]:
     for job in planned:
         what = f"gpcatalog: audit {job.schedule}"
         words = setup.audit(job)
-        found[f"gpcatalog-{job.name}.service"] = _service(setup, what, words, limit)
+        found[f"gpcatalog-{job.name}.service"] = _service(setup, what, words, limit, setup.metrics)
         calendar = KNOWN[job.schedule][0] if job.schedule in KNOWN else job.schedule
         found[f"gpcatalog-{job.name}.timer"] = _timer(what, calendar)
+    if setup.site is not None:
+        what = "gpcatalog: write the site"
+        words = setup.pages(setup.site)
+        found["gpcatalog-site.service"] = _service(setup, what, words, limit, setup.site)
+        found["gpcatalog-site.timer"] = _timer(what, SITE[0])
     what = "gpcatalog: delete old snapshots"
     found["gpcatalog-prune.service"] = _service(setup, what, setup.prune(), "1h")
     found["gpcatalog-prune.timer"] = _timer(what, PRUNE[0])
@@ -200,9 +222,9 @@ def systemd_text(setup: Setup, units: dict[str, str], folder: str) -> str:
     """All units as one text, and the commands that start the timers."""
     timers = " ".join(name for name in units if name.endswith(".timer"))
     parts = [f"# {folder}/{name}\n{text}" for name, text in units.items()]
-    home = shlex.quote(str(setup.home))
+    folders = " ".join(shlex.quote(str(p)) for p in (setup.home, setup.site) if p is not None)
     parts.append(
-        f"# afterwards, as root:\n#   install -d -o {shlex.quote(setup.user)} {home}\n"
+        f"# afterwards, as root:\n#   install -d -o {shlex.quote(setup.user)} {folders}\n"
         f"#   systemctl daemon-reload && systemctl enable --now {timers}\n"
     )
     return "\n".join(parts)
@@ -214,6 +236,9 @@ def cron(setup: Setup, planned: Sequence[Job]) -> str:
     def command(words: Sequence[str]) -> str:
         return shlex.join(words).replace("%", r"\%")
 
+    def log(name: str) -> str:
+        return shlex.quote(str(setup.home / f"log-{name}.jsonl")).replace("%", r"\%")
+
     lines = [f"{name}={value}" for name, value in setup.environment().items()]
     for job in planned:
         if job.schedule not in KNOWN:
@@ -221,7 +246,9 @@ def cron(setup: Setup, planned: Sequence[Job]) -> str:
                 f"cron cannot run {job.schedule!r}",
                 hint='use "hourly", "daily" or "weekly", or --systemd',
             )
-        log = shlex.quote(str(setup.home / f"log-{job.name}.jsonl")).replace("%", r"\%")
-        lines.append(f"{KNOWN[job.schedule][1]} {command(setup.audit(job))} 2>>{log}")
+        lines.append(f"{KNOWN[job.schedule][1]} {command(setup.audit(job))} 2>>{log(job.name)}")
+    if setup.site is not None:
+        line = f"{SITE[1]} {command(setup.pages(setup.site))}"
+        lines.append(f"{line} >/dev/null 2>>{log('site')}")
     lines.append(f"{PRUNE[1]} {command(setup.prune())} >/dev/null")
     return "\n".join(lines) + "\n"

@@ -12,6 +12,7 @@ import pytest
 
 from gpcatalog.lab.postgres import PrivateServer
 from tests.conftest import program
+from tests.growth import made
 from tests.test_cli import one_message, run
 
 FLEET = """
@@ -64,7 +65,10 @@ def test_one_job_for_each_schedule(tmp_path: Path) -> None:
 
 
 def test_systemd_accepts_them(tmp_path: Path, analyze: str) -> None:
-    units(tmp_path, FLEET, "--notify-command", "cat -n 'a b' '$HOME'")
+    (tmp_path / "site 100%").mkdir()
+    words = ("--site", str(tmp_path / "site 100%"))
+    units(tmp_path, FLEET, "--notify-command", "cat -n 'a b' '$HOME'", *words)
+    assert (tmp_path / "units/gpcatalog-site.service").is_file()
     files = sorted((tmp_path / "units").iterdir())
     done = subprocess.run([analyze, "verify", *files], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -136,6 +140,32 @@ def test_what_they_run_works(own_server: PrivateServer, tmp_path: Path, kind: st
     assert list(home.rglob("*.gpcatalog"))
     log = done.stderr if kind == "systemd" else (home / "log-daily.jsonl").read_text()
     assert '"event": "cluster"' in log
+
+
+@pytest.mark.parametrize("kind", ["systemd", "cron"])
+def test_the_site_is_written(tmp_path: Path, kind: str) -> None:
+    """The command of the job, run as written, finds the snapshots and writes where it may."""
+    made.series(tmp_path / "home" / "mdw-5432" / "sales", 2)
+    fleet = '[cluster.one]\nconninfo = "host=mdw port=5432"\n'
+    folder = tmp_path / "site of 100%"
+    if kind == "systemd":
+        text = units(tmp_path, fleet, "--site", str(folder))["gpcatalog-site.service"]
+        command = systemd_words(re.findall(r"^ExecStart=(.*)", text, re.M)[0])
+        writable = [systemd_words(w)[0] for w in re.findall(r"^ReadWritePaths=(.*)", text, re.M)]
+        assert writable == [str(tmp_path / "home"), str(folder)]
+        assert "UMask=0022" in text
+    else:
+        (tmp_path / "f.toml").write_text(fleet)
+        said = run(
+            *("schedule", "--cron", "--config", str(tmp_path / "f.toml"), "--site", str(folder))
+        )
+        (line,) = [one for one in said.stdout.splitlines() if " site " in one]
+        assert not re.search(r"(?<!\\)%", line)
+        command = ["sh", "-c", line.replace(r"\%", "%").split(" ", 5)[5]]
+    variables = {"PATH": os.environ["PATH"], "GPCATALOG_HOME": str(tmp_path / "home")}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert ">one/sales</a>" in (folder / "index.html").read_text()
 
 
 @pytest.mark.parametrize(
