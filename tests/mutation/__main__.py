@@ -52,7 +52,13 @@ TESTS = {
         "tests/test_value_classes.py",
     ),
     "planner": ("tests/planner", "tests/test_doctests.py", "tests/test_value_classes.py"),
-    "migration": ("tests/migration", "tests/test_doctests.py", "tests/test_value_classes.py"),
+    "migration": (
+        "tests/migration",
+        "tests/upkeep",
+        "tests/test_maintenance.py",
+        "tests/test_doctests.py",
+        "tests/test_value_classes.py",
+    ),
     "store": (
         "tests/store",
         "tests/growth",
