@@ -10,6 +10,9 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.queries import Queries
 from gpcatalog.dialect.reader import Mismatch
 
+# words that the server never takes for an alias without AS behind FOR PORTION OF …
+_AFTER_PORTION = frozenset(("set", "using"))
+
 
 class Changes(Queries):
     """Statements that change rows."""
@@ -97,6 +100,12 @@ class Changes(Queries):
         self.expect("do")
         if self.accept("nothing"):
             parts += self._parts("DO NOTHING")
+        elif self.edition.base >= 19 and self.accept("select"):
+            parts += self._parts("DO SELECT")
+            if self.accept("for"):
+                parts += self._parts("FOR", self._strength())
+            if self.accept("where"):
+                parts += self._parts("WHERE", self.expr())
         else:
             self.expect("update", "set")
             parts += self._parts("DO UPDATE SET") + self._commas(self._assignments())
@@ -170,6 +179,42 @@ class Changes(Queries):
         self.expect("=")
         return gx.SetColumns(columns=[column], this=self.expr())
 
+    def _portion(self) -> gx.WindowFrame | None:
+        """FOR PORTION OF a period."""
+        if (
+            self.edition.base < 19
+            or self.kinds[self.i] != "for"
+            or self.peek(1) != "portion"
+            or self.peek(2) != "of"
+        ):
+            return None
+        self.i += 3
+        parts = self._parts("FOR PORTION OF", self.name())
+        if self.accept("("):
+            parts += self._parts("(", self.expr(), ")")
+            self.expect(")")
+        else:
+            self.expect("from")
+            parts += self._parts("FROM", self.expr())
+            self.expect("to")
+            parts += self._parts("TO", self.expr())
+        return gx.WindowFrame(expressions=parts)
+
+    def _changed(self) -> exp.Expression:
+        """The table of UPDATE or DELETE with its alias, or with a portion and an alias."""
+        start = self.i
+        relation = self.relation()
+        portion = self._portion()
+        if portion is None:
+            self.i = start
+            return self._aliased()
+        alias = None
+        if self.accept("as"):
+            alias = exp.TableAlias(this=self.name())
+        elif self.kinds[self.i] in self.say.bare_label - _AFTER_PORTION:
+            alias = exp.TableAlias(this=self.label())
+        return gx.FromItem(this=relation, portion=portion, alias=alias)
+
     def _aliased(self) -> exp.Expression:
         relation = self.relation()
         alias = None
@@ -194,7 +239,7 @@ class Changes(Queries):
 
     def _update(self) -> exp.Expression:
         self.i += 1
-        args: dict[str, Any] = {"this": self._aliased()}
+        args: dict[str, Any] = {"this": self._changed()}
         self.expect("set")
         args["expressions"] = self._assignments()
         if self.accept("from"):
@@ -208,7 +253,7 @@ class Changes(Queries):
     def _delete(self) -> exp.Expression:
         self.i += 1
         self.expect("from")
-        args: dict[str, Any] = {"this": self._aliased()}
+        args: dict[str, Any] = {"this": self._changed()}
         if self.accept("using"):
             args["using"], joins = self._from_list()
             if joins:

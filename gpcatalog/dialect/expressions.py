@@ -449,6 +449,7 @@ class FromItem(Node):
     arg_types = {
         "this": True,
         "lateral": False,
+        "portion": False,
         "ordinality": False,
         "alias": False,
         "definitions": False,

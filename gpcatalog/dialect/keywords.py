@@ -303,6 +303,18 @@ _DERIVED: dict[str, tuple[str, str, dict[str, str]]] = {
             "R": "system_user",
         },
     ),
+    "pg19": (
+        "pg18",
+        "",
+        {
+            "U": (
+                "destination edge graph lsn node partitions portion properties property relationship"
+                " repack split vertex wait"
+            ),
+            "u": "ignore respect",
+            "C": "graph_table",
+        },
+    ),
     "pg17": ("pg18", "enforced objects period virtual", {"U": "recheck"}),
 }
 # until PostgreSQL 13 no keyword could be a label without AS

@@ -330,6 +330,8 @@ class Operators(Names):
         if kind in (OP, "operator") or (self.say.old and kind in ("<=", ">=", "<>")):
             if kind == "operator" and self.peek(1) != "(":
                 return self._primary()
+            if self.edition.base >= 19 and self.values[self.i] in ("->", "|"):
+                raise self.miss("an expression")  # no prefix operators there
             operator = self.wrapped_operator() if kind == "operator" else self.any_op()
             return gx.OperatorCall(
                 operator=operator, expression=self.expr(self.say.levels[OP][0] + 1, b)

@@ -283,22 +283,25 @@ class Queries(TableFunctions):
         self.expect("only")
         return gx.LimitClause(kind="FETCH", this=value_, rows="ONLY")
 
+    def _strength(self) -> str:
+        """The words of a row lock behind FOR."""
+        if self.accept("no"):
+            self.expect("key", "update")
+            return "NO KEY UPDATE"
+        if self.accept("key"):
+            self.expect("share")
+            return "KEY SHARE"
+        word = self.accept_any("update", "share")
+        if not word:
+            raise self.miss("update")
+        return word.upper()
+
     def _lock(self) -> exp.Expression:
         self.i += 1
         if self.accept("read"):
             self.expect("only")
             return gx.LockClause(strength="READ ONLY")
-        if self.accept("no"):
-            self.expect("key", "update")
-            strength = "NO KEY UPDATE"
-        elif self.accept("key"):
-            self.expect("share")
-            strength = "KEY SHARE"
-        else:
-            word = self.accept_any("update", "share")
-            if not word:
-                raise self.miss("update")
-            strength = word.upper()
+        strength = self._strength()
         tables = None
         if self.accept("of"):
             tables = [self.table_name()]
@@ -391,9 +394,15 @@ class Queries(TableFunctions):
             distinct = None
             if self.edition.base >= 14:
                 distinct = self.accept_any("all", "distinct").upper() or None
-            items = [self._group_item()]
-            while self.accept(","):
-                items.append(self._group_item())
+            items = []
+            if not (
+                distinct == "ALL"
+                and self.edition.base >= 19
+                and self.kinds[self.i] not in self.say.starts
+            ):
+                items = [self._group_item()]
+                while self.accept(","):
+                    items.append(self._group_item())
             args["group"] = exp.Group(expressions=items, all=distinct)
         if self.kinds[self.i] == "having":
             self.i += 1
@@ -598,6 +607,8 @@ class Queries(TableFunctions):
             return self._function_tail(self._xmltable(), lateral)
         if kind == "json_table" and self._opens() and kind in self.edition.classes:
             return self._function_tail(self._json_table(), lateral)
+        if kind == "graph_table" and self._opens() and kind in self.edition.classes and not lateral:
+            return gx.FromItem(this=self._graph_table(), alias=self.alias())
         if lateral or self._calls():
             return self._function_tail(self.windowless(), lateral)
         relation = self.relation()

@@ -254,6 +254,10 @@ class Terms(Operators):
             self.expect("where")
             args["filter"] = exp.Where(this=self.expr())
             self.expect(")")
+        treated = self.kinds[self.i] in ("ignore", "respect") and self.peek(1) == "nulls"
+        if treated and self.edition.base >= 19:
+            args["nulls"] = f"{self.kinds[self.i].upper()} NULLS"
+            self.i += 2
         if self.kinds[self.i] == "over" and (
             self.peek(1) == "(" or self.peek(1) in self.say.column
         ):

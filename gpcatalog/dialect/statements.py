@@ -35,7 +35,7 @@ seq_option = @v10 AS kind:simple_type | CACHE value:number | CYCLE | NO CYCLE | 
 
 # settings
 var_name = name:name [ '.' sub:label ]
-generic_set = this:variable ( TO DEFAULT | '=' DEFAULT | TO values:setting,+ | '=' values:setting,+ )
+generic_set = this:variable ( TO DEFAULT | '=' DEFAULT | @v19 TO NULL | @v19 '=' NULL | TO values:setting,+ | '=' values:setting,+ )
 set_item = TIME ZONE zone:zone_value | CATALOG value:string | SCHEMA value:string | NAMES value:string | NAMES DEFAULT | NAMES
     | ROLE role:word_or_string | SESSION AUTHORIZATION DEFAULT | SESSION AUTHORIZATION role:word_or_string
     | XML OPTION ( DOCUMENT | CONTENT ) | TRANSACTION SNAPSHOT value:string
@@ -76,7 +76,7 @@ privilege_target = ( @v10 TABLE tables:maybe_only,+ | TABLE tables:table_name,+ 
     | FOREIGN DATA WRAPPER names:name,+ | FOREIGN SERVER names:name,+ | FUNCTION functions:function_ref,+
     | @v10 PROCEDURE functions:function_ref,+ | @v10 ROUTINE functions:function_ref,+ | DATABASE names:name,+
     | DOMAIN types:any_name,+ | LANGUAGE names:name,+ | LARGE OBJECT ids:number,+ | SCHEMA names:name,+ | TABLESPACE names:name,+
-    | @gp PROTOCOL names:name,+ | TYPE types:any_name,+ | @v15 PARAMETER parameters:variable,+
+    | @v19 PROPERTY GRAPH tables:table_name,+ | @gp PROTOCOL names:name,+ | TYPE types:any_name,+ | @v15 PARAMETER parameters:variable,+
     | ALL kinds:( TABLES | SEQUENCES | FUNCTIONS | @v10 PROCEDURES | @v10 ROUTINES ) IN SCHEMA names:name,+
     | tables:maybe_only,+
 grantee = [ GROUP ] this:role
@@ -122,6 +122,25 @@ publication_object = TABLE table:publication_table | TABLES IN SCHEMA schema:pub
 current_schema = CURRENT_SCHEMA
 publication_table = this:relation [ @v15 columns:name_list ] [ @v15 WHERE '(' where:expr ')' ]
 
+publication_more = ',' [ TABLE ] this:relation
+publication_all = ALL TABLES [ EXCEPT '(' TABLE this:relation more:publication_more* ')' ] | ALL SEQUENCES
+
+# property graphs
+graph_property = this:expr [ AS alias:label ]
+graph_properties = NO PROPERTIES | PROPERTIES ALL COLUMNS | PROPERTIES '(' items:graph_property,+ ')'
+graph_label = ( LABEL this:name | DEFAULT LABEL ) [ properties:graph_properties ]
+graph_vertex = this:table_name [ AS alias:name ] [ KEY key:name_list ] [ ( properties:graph_properties | labels:graph_label+ ) ]
+graph_source = SOURCE KEY key:name_list REFERENCES this:name columns:name_list | SOURCE this:name
+graph_destination = DESTINATION KEY key:name_list REFERENCES this:name columns:name_list | DESTINATION this:name
+graph_edge = this:table_name [ AS alias:name ] [ KEY key:name_list ] source:graph_source destination:graph_destination [ ( properties:graph_properties | labels:graph_label+ ) ]
+graph_vertices = ( VERTEX | NODE ) TABLES '(' tables:graph_vertex,+ ')'
+graph_edges = ( EDGE | RELATIONSHIP ) TABLES '(' tables:graph_edge,+ ')'
+graph_new_label = ADD LABEL this:name properties:graph_properties
+graph_action = RENAME TO rename:name | OWNER TO owner:role | SET SCHEMA schema:name | ADD vertices:graph_vertices [ ADD edges:graph_edges ] | ADD edges:graph_edges
+    | DROP ( VERTEX | NODE | EDGE | RELATIONSHIP ) TABLES dropped:name_list [ behavior ]
+    | ALTER ( VERTEX | NODE | EDGE | RELATIONSHIP ) TABLE table:name ( labels:graph_new_label+ | DROP LABEL label:name [ behavior ]
+    | ALTER LABEL label:name ( ADD PROPERTIES '(' items:graph_property,+ ')' | DROP PROPERTIES dropped:name_list [ behavior ] ) )
+
 # databases, copy, explain, maintenance
 database_option = @gp6 ( TABLESPACE | TEMPLATE | OWNER ) [ '=' ] ( DEFAULT | name:name ) | @gp6 ( LOCATION | LC_COLLATE | LC_CTYPE ) [ '=' ] ( DEFAULT | text:string )
     | @gp6 ENCODING [ '=' ] ( DEFAULT | text:string | number:integer ) | @gp6 CONNECTION LIMIT [ '=' ] limit:signed_integer
@@ -132,9 +151,9 @@ database_limit = CONNECTION LIMIT [ '=' ] limit:signed_integer
 copy_word = BINARY | @gp6 OIDS | FREEZE | DELIMITER [ AS ] value:string | NULL [ AS ] value:string | CSV | HEADER
     | QUOTE [ AS ] value:string | ESCAPE [ AS ] value:string | FORCE QUOTE '*' | FORCE QUOTE columns:name,+
     | FORCE NOT NULL columns:name,+ | FORCE NULL columns:name,+ | ENCODING value:string | @gp FILL MISSING FIELDS
-    | @gp NEWLINE [ AS ] value:string | @gp ON SEGMENT | @gp7 IGNORE EXTERNAL PARTITIONS | @gp7 IGNORE FOREIGN PARTITIONS
+    | @v19 JSON | @gp NEWLINE [ AS ] value:string | @gp ON SEGMENT | @gp7 IGNORE EXTERNAL PARTITIONS | @gp7 IGNORE FOREIGN PARTITIONS
 copy_value_list = '(' truth_or_word,+ ')'
-copy_option = this:label [ ( '*' | list:copy_value_list | number:number | word:truth_or_word ) ]
+copy_option = this:copy_label [ ( '*' | list:copy_value_list | number:number | word:truth_or_word ) ]
 copy_target = PROGRAM command:string | STDIN | STDOUT | file:string
 reject_limit = SEGMENT REJECT LIMIT limit:integer [ kind:( ROWS | PERCENT ) ]
 error_handling = [ LOG ERRORS [ INTO errors:table_name ] ] reject:reject_limit
@@ -328,19 +347,21 @@ extension_update = TO version:word_or_string
 extension_member = ACCESS METHOD name | AGGREGATE aggregate:aggregate_ref | CAST cast:cast_ref | @gp6 DOMAIN any_name | @v10 DOMAIN kind:typename
     | ( FUNCTION | @v10 PROCEDURE | @v10 ROUTINE ) function:function_ref | [ PROCEDURAL ] LANGUAGE name | OPERATOR ( CLASS | FAMILY ) any_name USING method:name
     | OPERATOR operator:operator_ref | SCHEMA name | EVENT TRIGGER name | ( TABLE | SEQUENCE | VIEW | MATERIALIZED VIEW | FOREIGN TABLE | COLLATION | CONVERSION
-    | TEXT SEARCH PARSER | TEXT SEARCH DICTIONARY | TEXT SEARCH TEMPLATE | TEXT SEARCH CONFIGURATION ) any_name
+    | TEXT SEARCH PARSER | TEXT SEARCH DICTIONARY | TEXT SEARCH TEMPLATE | TEXT SEARCH CONFIGURATION | @v19 PROPERTY GRAPH ) any_name
     | FOREIGN DATA WRAPPER name | SERVER name | @v14 ( DATABASE | ROLE | SUBSCRIPTION | TABLESPACE | PUBLICATION ) name | @v10 TRANSFORM FOR kind:typename LANGUAGE name | @gp6 TYPE any_name | @v10 TYPE kind:typename
 alter_foreign_data_wrapper = ALTER FOREIGN DATA WRAPPER this:name ( RENAME TO rename:name | OWNER TO owner:role
     | handlers:fdw_option* generic:alter_generic_options | handlers:fdw_option+ )
-fdw_option = HANDLER handler:any_name | NO HANDLER | VALIDATOR handler:any_name | NO VALIDATOR
+fdw_option = @v19 CONNECTION handler:any_name | @v19 NO CONNECTION | HANDLER handler:any_name | NO HANDLER | VALIDATOR handler:any_name | NO VALIDATOR
 alter_group = ALTER GROUP this:role ( ( ADD | DROP ) USER users:role,+ | RENAME TO rename:role )
 alter_language = ALTER [ PROCEDURAL ] LANGUAGE this:name ( RENAME TO rename:name | OWNER TO owner:role )
 alter_large_object = ALTER LARGE OBJECT this:number OWNER TO owner:role
 alter_policy = @v10 ALTER POLICY [ IF EXISTS ] this:name ON table:table_name RENAME TO rename:name
     | @v10 ALTER POLICY this:name ON table:table_name ( [ TO roles:role,+ ] [ USING '(' using:expr ')' ] [ WITH CHECK '(' check:expr ')' ] )
 alter_protocol = @gp6 ALTER PROTOCOL this:any_name RENAME TO rename:name | @gp ALTER PROTOCOL this:name ( RENAME TO rename:name | OWNER TO owner:role )
-alter_publication = @v10 ALTER PUBLICATION this:name ( RENAME TO rename:name | OWNER TO owner:role | @v15 ( SET | ADD | DROP ) objects:publication_object,+
+alter_publication = @v10 ALTER PUBLICATION this:name ( RENAME TO rename:name | OWNER TO owner:role | @v19 SET all:publication_all,+ | @v15 ( SET | ADD | DROP ) objects:publication_object,+
     | SET TABLE tables:publication_table,+ | ADD TABLE tables:publication_table,+ | DROP TABLE tables:publication_table,+ | SET options:definition )
+alter_property_graph = @v19 ALTER PROPERTY GRAPH exists:( IF EXISTS ) this:table_name SET SCHEMA schema:name
+    | @v19 ALTER PROPERTY GRAPH this:table_name action:graph_action
 alter_resource_queue = @gp ALTER RESOURCE QUEUE this:nonreserved options:queue_option* [ WITH with:definition ] [ WITHOUT without:definition ]
 alter_resource_group = @gp ALTER RESOURCE GROUP this:name SET option:group_option
 alter_role = ALTER ( ROLE | USER ) ALL [ IN DATABASE database:name ] setting:set_reset
@@ -352,7 +373,7 @@ alter_server = ALTER SERVER this:name ( RENAME TO rename:name | OWNER TO owner:r
 alter_statistics = @v13 ALTER STATISTICS exists:( IF EXISTS ) this:any_name SET STATISTICS target:signed_integer
     | @v10 ALTER STATISTICS this:any_name ( RENAME TO rename:name | SET SCHEMA schema:name | OWNER TO owner:role | @v13 SET STATISTICS target:signed_integer )
 alter_subscription = @v10 ALTER SUBSCRIPTION this:name ( RENAME TO rename:name | OWNER TO owner:role | CONNECTION connection:string
-    | REFRESH PUBLICATION [ options:with_definition ] | SET PUBLICATION publications:label,+ [ options:with_definition ]
+    | @v19 SERVER server:name | @v19 REFRESH SEQUENCES | REFRESH PUBLICATION [ options:with_definition ] | SET PUBLICATION publications:label,+ [ options:with_definition ]
     | @v14 ( ADD | DROP ) PUBLICATION publications:label,+ [ options:with_definition ] | SET set:definition | ENABLE | DISABLE | @v15 SKIP set:definition )
 alter_system = ALTER SYSTEM ( SET setting:generic_set | RESET ALL | RESET this:variable )
 alter_tablespace = ALTER TABLESPACE this:name ( RENAME TO rename:name | OWNER TO owner:role | SET options:relopts | RESET options:relopts )
@@ -390,7 +411,8 @@ create_operator = CREATE OPERATOR this:operator options:definition
 create_policy = @v10 CREATE POLICY this:name ON table:table_name [ AS which:( PERMISSIVE | RESTRICTIVE ) ] [ FOR ( ALL | SELECT | INSERT | UPDATE | DELETE ) ] [ TO roles:role,+ ]
     [ USING '(' using:expr ')' ] [ WITH CHECK '(' check:expr ')' ]
 create_protocol = @gp CREATE [ TRUSTED ] PROTOCOL this:name options:definition
-create_publication = @v10 CREATE PUBLICATION this:name [ ( FOR ALL TABLES | @v15 FOR objects:publication_object,+ | FOR TABLE tables:publication_table,+ ) ] [ options:with_definition ]
+create_publication = @v10 CREATE PUBLICATION this:name [ ( @v19 FOR all:publication_all,+ | FOR ALL TABLES | @v15 FOR objects:publication_object,+ | FOR TABLE tables:publication_table,+ ) ] [ options:with_definition ]
+create_property_graph = @v19 CREATE [ temporary:temp_word ] PROPERTY GRAPH this:table_name [ vertices:graph_vertices ] [ edges:graph_edges ]
 create_resource_queue = @gp CREATE RESOURCE QUEUE this:nonreserved options:queue_option* [ WITH with:definition ]
 create_resource_group = @gp CREATE RESOURCE GROUP this:name WITH with:definition
 create_role = CREATE ( ROLE | USER ) this:role [ WITH ] options:create_role_option*
@@ -401,7 +423,7 @@ create_sequence = CREATE [ temporary:temp_word ] SEQUENCE [ @v10 IF NOT EXISTS ]
 create_server = CREATE SERVER [ @v10 IF NOT EXISTS ] this:name [ TYPE type:string ] [ VERSION ( NULL | version:string ) ] FOREIGN DATA WRAPPER wrapper:name [ options:generic_options ]
 create_statistics = @v10 CREATE STATISTICS [ IF NOT EXISTS ] this:any_name [ kinds:name_list ] ON expressions:statistics_item,+ FROM source:from_items
 create_statistics_unnamed = @v16 CREATE STATISTICS [ kinds:name_list ] ON expressions:statistics_item,+ FROM source:from_items
-create_subscription = @v10 CREATE SUBSCRIPTION this:name CONNECTION connection:string PUBLICATION publications:label,+ [ options:with_definition ]
+create_subscription = @v10 CREATE SUBSCRIPTION this:name ( CONNECTION connection:string | @v19 SERVER server:name ) PUBLICATION publications:label,+ [ options:with_definition ]
 create_tablespace = CREATE TABLESPACE this:name [ OWNER owner:role ] LOCATION location:string [ WITH options:relopts ]
 create_text_search = CREATE TEXT SEARCH ( PARSER | DICTIONARY | TEMPLATE | CONFIGURATION ) this:any_name options:definition
 create_transform = @v10 CREATE [ OR REPLACE ] TRANSFORM FOR kind:typename LANGUAGE language:name '(' ( FROM SQL WITH FUNCTION from:function_ref [ ',' TO SQL WITH FUNCTION to:function_ref ] | TO SQL WITH FUNCTION to:function_ref [ ',' FROM SQL WITH FUNCTION from:function_ref ] ) ')'
@@ -416,7 +438,7 @@ create_type = CREATE TYPE this:any_name ( AS '(' attributes:typed_name,* ')' | A
 create_user_mapping = CREATE USER MAPPING [ @v10 IF NOT EXISTS ] FOR user:auth_ident SERVER server:name [ options:generic_options ]
 
 drop_object = DROP kind:( TABLE | SEQUENCE | VIEW | MATERIALIZED VIEW | FOREIGN TABLE | @gp EXTERNAL WEB TABLE | @gp EXTERNAL TABLE | COLLATION | CONVERSION
-    | @v10 STATISTICS | TEXT SEARCH PARSER | TEXT SEARCH DICTIONARY | TEXT SEARCH TEMPLATE | TEXT SEARCH CONFIGURATION ) exists:[ IF EXISTS ] names:any_name,+ [ behavior ]
+    | @v10 STATISTICS | @v19 PROPERTY GRAPH | TEXT SEARCH PARSER | TEXT SEARCH DICTIONARY | TEXT SEARCH TEMPLATE | TEXT SEARCH CONFIGURATION ) exists:[ IF EXISTS ] names:any_name,+ [ behavior ]
     | @v10 DROP kind:( TYPE | DOMAIN ) exists:[ IF EXISTS ] types:typename,+ [ behavior ]
     | @v10 DROP kind:( ACCESS METHOD | EVENT TRIGGER | EXTENSION | FOREIGN DATA WRAPPER | PUBLICATION | SCHEMA | SERVER ) exists:[ IF EXISTS ] simple:name,+ [ behavior ]
     | @gp7 DROP kind:( PROTOCOL ) exists:[ IF EXISTS ] simple:name,+ [ behavior ]
@@ -433,7 +455,8 @@ drop_function = DROP ( @v10 FUNCTION IF EXISTS functions:function_ref,+ | @gp6 F
     | @v10 ROUTINE IF EXISTS functions:function_ref,+ | @v10 FUNCTION functions:function_ref,+ | @gp6 FUNCTION function:function_ref_one
     | @v10 PROCEDURE functions:function_ref,+ | @v10 ROUTINE functions:function_ref,+ ) [ behavior ]
 function_ref_one = this:function_name '(' args:func_arg,* ')'
-drop_language = DROP [ PROCEDURAL ] LANGUAGE exists:[ IF EXISTS ] this:language_name [ behavior ]
+drop_language = @v14 DROP [ PROCEDURAL ] LANGUAGE exists:[ IF EXISTS ] languages:name,+ [ behavior ]
+    | DROP [ PROCEDURAL ] LANGUAGE exists:[ IF EXISTS ] this:language_name [ behavior ]
 drop_operator = DROP OPERATOR ( CLASS | FAMILY ) exists:[ IF EXISTS ] class:any_name USING method:name [ behavior ]
     | DROP OPERATOR exists:[ IF EXISTS ] ( @v10 operators:operator_ref,+ | operators:operator_ref ) [ behavior ]
 drop_owned = DROP OWNED BY roles:role,+ [ behavior ]
@@ -450,7 +473,7 @@ comment_on = COMMENT ON ( @v10 TYPE kind:typename | @v10 DOMAIN kind:typename | 
     | @v10 CONSTRAINT name ON DOMAIN table:any_name | CONSTRAINT name ON table:any_name | @v10 POLICY name ON table:any_name | RULE name ON table:any_name | @gp6 RULE name
     | TRIGGER name ON table:any_name | @v10 TRANSFORM FOR kind:typename LANGUAGE name | LARGE OBJECT id:number | CAST cast:cast_ref
     | ( COLUMN | INDEX | SEQUENCE | @v10 STATISTICS | TABLE | VIEW | MATERIALIZED VIEW | COLLATION | CONVERSION | FOREIGN TABLE | TEXT SEARCH CONFIGURATION
-    | TEXT SEARCH DICTIONARY | TEXT SEARCH PARSER | TEXT SEARCH TEMPLATE ) object:any_name
+    | TEXT SEARCH DICTIONARY | TEXT SEARCH PARSER | TEXT SEARCH TEMPLATE | @v19 PROPERTY GRAPH ) object:any_name
     | @v10 ( ACCESS METHOD | DATABASE | EVENT TRIGGER | EXTENSION | FOREIGN DATA WRAPPER | PROCEDURAL LANGUAGE | LANGUAGE | PUBLICATION | ROLE | SCHEMA | SERVER | SUBSCRIPTION
     | TABLESPACE ) name
     | @gp7 ( RESOURCE QUEUE | RESOURCE GROUP ) name
@@ -459,7 +482,7 @@ comment_on = COMMENT ON ( @v10 TYPE kind:typename | @v10 DOMAIN kind:typename | 
     ) IS ( NULL | text:string )
 security_label = SECURITY LABEL [ FOR provider:word_or_string ] ON ( @v10 TYPE kind:typename | @v10 DOMAIN kind:typename | AGGREGATE aggregate:aggregate_ref
     | FUNCTION function:function_ref | @v10 PROCEDURE function:function_ref | @v10 ROUTINE function:function_ref | LARGE OBJECT id:number
-    | ( COLUMN | FOREIGN TABLE | SEQUENCE | TABLE | VIEW | MATERIALIZED VIEW ) object:any_name
+    | ( COLUMN | FOREIGN TABLE | SEQUENCE | TABLE | VIEW | MATERIALIZED VIEW | @v19 PROPERTY GRAPH ) object:any_name
     | ( DATABASE | EVENT TRIGGER | PROCEDURAL LANGUAGE | LANGUAGE | @v10 PUBLICATION | ROLE | SCHEMA | @v10 SUBSCRIPTION | TABLESPACE ) name
     | @gp6 ( TYPE | DOMAIN ) object:any_name ) IS ( NULL | text:string )
 
@@ -493,7 +516,10 @@ cluster = @v17 CLUSTER '(' options:explain_option,+ ')' [ table:table_name [ USI
 reindex = REINDEX [ ( @v14 '(' options:explain_option,+ ')' | @v10 '(' verbose:reindex_word,+ ')' ) ] ( ( INDEX | TABLE ) [ @v12 CONCURRENTLY ] this:table_name
     | @v16 ( SYSTEM | DATABASE ) [ CONCURRENTLY ] [ name ] | @v10 ( SCHEMA | SYSTEM | DATABASE ) [ @v12 CONCURRENTLY ] name | @gp6 ( SYSTEM | DATABASE ) name ) [ @gp6 FORCE ]
 refresh = REFRESH MATERIALIZED VIEW [ CONCURRENTLY ] this:table_name [ ( WITH DATA | WITH NO DATA ) ]
-checkpoint = CHECKPOINT
+repack = @v19 REPACK [ '(' options:explain_option,+ ')' ] ( target:vacuum_target [ USING INDEX [ index:name ] ] | USING INDEX )
+    | @v19 REPACK [ '(' options:explain_option,+ ')' ]
+checkpoint = @v19 CHECKPOINT '(' options:explain_option,+ ')' | CHECKPOINT
+wait = @v19 WAIT FOR LSN position:string [ WITH '(' options:explain_option,+ ')' ]
 load = LOAD this:string
 lock = LOCK [ TABLE ] tables:relation,+ [ IN mode:lock_mode MODE ] [ NOWAIT ] [ ( @gp MASTER ONLY | @gp7 COORDINATOR ONLY ) ]
 notify = NOTIFY this:name [ ',' payload:string ]

@@ -16,6 +16,18 @@ from gpcatalog.dialect.synopsis import CompiledGrammar
 from gpcatalog.dialect.version import Edition
 from gpcatalog.dialect.vocabulary import STRINGS, Vocabulary
 
+# statements that PostgreSQL 19 also takes inside CREATE SCHEMA
+_ELEMENTS_19 = (
+    "create_domain",
+    "create_function",
+    "create_procedure",
+    "create_aggregate",
+    "create_operator",
+    "create_type",
+    "create_text_search",
+    "create_collation",
+)
+
 
 class SynopsisHooks(Changes):
     """Queries and DML plus what synopses ask for by name; `rules` are the compiled synopses of the
@@ -85,6 +97,17 @@ class SynopsisHooks(Changes):
             return gx.StorageOption(this=name)
         self.expect("=")
         return gx.StorageOption(this=name, value=self.def_arg())
+
+    def copy_label(self) -> exp.Identifier:
+        """The name of an option of COPY."""
+        # FORMAT before JSON is a token of its own, which COPY takes from 19 on
+        if (
+            16 <= self.edition.base < 19
+            and self.kinds[self.i] == "format"
+            and self.peek(1) == "json"
+        ):
+            raise self.miss("another format")
+        return self.label()
 
     def variable(self) -> exp.Expression:
         """var_name: dotted words."""
@@ -217,6 +240,11 @@ class SynopsisHooks(Changes):
                 return self.create()
             except Mismatch:
                 self.i = start
+            if self.edition.base >= 19 and after != "sequence":
+                for rule in _ELEMENTS_19:
+                    inner: exp.Expression | None = self.maybe(rule)
+                    if inner is not None:
+                        return inner
             return self.of("create_sequence")  # type: ignore[no-any-return]
         raise self.miss("create")
 

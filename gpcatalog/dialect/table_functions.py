@@ -1,4 +1,4 @@
-"""XMLTABLE and JSON_TABLE: functions in FROM that have columns of their own."""
+"""XMLTABLE, JSON_TABLE and GRAPH_TABLE: functions in FROM that have columns of their own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.functions import Calls
+from gpcatalog.dialect.lexer import OP
 from gpcatalog.dialect.vocabulary import STRINGS
 
 
@@ -105,3 +106,92 @@ class TableFunctions(Calls):
             parts += self._parts(",")
         self.expect(")")
         return parts + self._parts(")")
+
+    def _graph_table(self) -> exp.Expression:
+        """GRAPH_TABLE (graph MATCH pattern, … [WHERE …] COLUMNS (expression [AS name], …))."""
+        self.i += 2
+        parts = self._parts("GRAPH_TABLE (", self.table_name())
+        self.expect("match")
+        parts += self._parts("MATCH", *self._path())
+        while self.accept(","):
+            parts += self._parts(",", *self._path())
+        if self.accept("where"):
+            parts += self._parts("WHERE", self.expr())
+        self.expect("columns", "(")
+        parts += self._parts("COLUMNS (")
+        while True:
+            parts.append(self.expr())
+            if self.accept("as"):
+                parts += self._parts("AS", self.label())
+            if not self.accept(","):
+                break
+            parts += self._parts(",")
+        self.expect(")", ")")
+        return gx.WindowFrame(expressions=[*parts, *self._parts(")", ")")])
+
+    def _path(self) -> list[exp.Expression]:
+        """A path pattern: vertices and edges in a row."""
+        parts = self._path_element()
+        while self.kinds[self.i] in ("(", "<", "-") or self._is_arrow():
+            parts += self._path_element()
+        return parts
+
+    def _is_arrow(self) -> bool:
+        return self.kinds[self.i] == OP and self.values[self.i] == "->"
+
+    def _path_element(self) -> list[exp.Expression]:
+        """A vertex (…), an edge <-[…]-, -[…]->, -[…]-, <-, -> or -, or a path in parentheses."""
+        if self._is_arrow():
+            self.i += 1
+            parts = self._parts("->")
+        elif self.accept("("):
+            if self.kinds[self.i] in ("(", "<", "-") or self._is_arrow():
+                inner = self._path()
+                if self.accept("where"):
+                    inner += self._parts("WHERE", self.expr())
+            else:
+                inner = self._element_filler()
+            self.expect(")")
+            parts = self._parts("(", *inner, ")")
+        else:
+            back = self.accept("<")
+            self.expect("-")
+            parts = self._parts("<" if back else None, "-")
+            if self.accept("["):
+                parts += self._parts("[", *self._element_filler(), "]")
+                self.expect("]")
+                if not back and self._is_arrow():
+                    self.i += 1
+                    parts += self._parts("->")
+                else:
+                    self.expect("-")
+                    parts += self._parts("-", ">" if not back and self.accept(">") else None)
+            elif not back and self.accept(">"):
+                parts += self._parts(">")
+        return parts + self._quantifier()
+
+    def _element_filler(self) -> list[exp.Expression]:
+        """A variable, IS with labels, and WHERE: each may be missing."""
+        parts: list[exp.Expression] = []
+        if self.kinds[self.i] in self.say.column:
+            parts.append(self.name())
+        if self.accept("is"):
+            parts += self._parts("IS", self.name())
+            while self.kinds[self.i] == OP and self.values[self.i] == "|":
+                self.i += 1
+                parts += self._parts("|", self.name())
+        if self.accept("where"):
+            parts += self._parts("WHERE", self.expr())
+        return parts
+
+    def _quantifier(self) -> list[exp.Expression]:
+        """{n}, {,n} or {n,m}; nothing without one."""
+        if not self.accept("{"):
+            return []
+        parts = self._parts("{")
+        if self.kinds[self.i] != ",":
+            parts.append(self.integer())
+        if self.accept(","):
+            parts += self._parts(",", self.integer())
+        self.expect("}")
+        return [*parts, *self._parts("}")]

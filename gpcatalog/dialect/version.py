@@ -40,7 +40,7 @@ class Edition:
     def _table(self) -> str:
         if self.greenplum:
             return "gp6" if self.classic else "gp7"
-        return f"pg{min(max(self.base, 12), 18)}"
+        return f"pg{min(max(self.base, 12), generations.NEWEST)}"
 
     def holds(self, guard: str) -> bool:
         """Whether a synopsis' guard holds: gp, gp6, gp7 (and kin), pg, v14 (that release or later),

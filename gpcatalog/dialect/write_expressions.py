@@ -212,6 +212,8 @@ def write_window_call(g: Any, e: gx.WindowCall) -> str:
         out += f" WITHIN GROUP ({text(g, e.args['within'])})"
     if e.args.get("filter"):
         out += f" FILTER ({text(g, e.args['filter'])})"
+    if e.args.get("nulls"):
+        out += f" {e.args['nulls']}"
     if e.args.get("over") is not None:
         out += f" OVER {text(g, e.args['over'])}"
     return out

@@ -201,6 +201,8 @@ def write_from_item(g: Any, e: gx.FromItem) -> str:
     """Return the SQL of a from item."""
     args = e.args
     out = ("LATERAL " if args.get("lateral") else "") + text(g, e.this)
+    if args.get("portion") is not None:
+        out += f" {text(g, args['portion'])}"
     if args.get("ordinality"):
         out += " WITH ORDINALITY"
     alias, definitions = args.get("alias"), args.get("definitions")

@@ -154,5 +154,12 @@ def test_postgresql_15(pg_dsn: str) -> None:
 
 
 def test_newest_postgresql(pgnew_dsn: str) -> None:
-    check(pgnew_dsn, "pg18")
-    keywords_of(pgnew_dsn, "pg18")
+    with psycopg.connect(pgnew_dsn) as conn:
+        server = f"pg{conn.info.server_version // 10000}"
+    check(pgnew_dsn, server)
+    keywords_of(pgnew_dsn, server)
+
+
+def test_postgresql_19(pg19_dsn: str) -> None:
+    check(pg19_dsn, "pg19")
+    keywords_of(pg19_dsn, "pg19")
