@@ -41,7 +41,7 @@ class Recording:
         self.path.write_text(f'{{{head}, "entries": [\n{lines}\n]}}\n', encoding="utf-8")
 
 
-SERVERS = ("gp6", "gp7", "pg15", "pg18")
+SERVERS = ("gp6", "gp7", "pg15", "pg18", "pg19")
 
 
 def recorded(matrix: str) -> list[Path]:

@@ -547,6 +547,7 @@ class View:
              (schema, name)
     output:  what a query of it gives, with "" for unknown types; None if that is unknown
     serial:  columns of an external or foreign table that own a sequence
+    typed:   whether it has a row type and its array type; a property graph has none
     """
 
     columns: int | None
@@ -554,3 +555,4 @@ class View:
     rule: bool = True
     output: tuple[Column, ...] | None = None
     serial: frozenset[str] = frozenset()
+    typed: bool = True

@@ -320,6 +320,10 @@ def test_live_table_of_the_newest_postgresql(pgnew_dsn: str) -> None:
     check(pgnew_dsn)
 
 
+def test_live_table_of_postgresql_19(pg19_dsn: str) -> None:
+    check(pg19_dsn)
+
+
 def test_rows_by_hand_for_one_leaf() -> None:
     # the model is tested elsewhere; this holds that the command hands it the TOAST flag
     bare, toasted = (

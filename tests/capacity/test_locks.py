@@ -134,3 +134,7 @@ def test_locks_of_postgresql_15(pg_dsn: str) -> None:
 
 def test_locks_of_the_newest_postgresql(pgnew_dsn: str) -> None:
     check(pgnew_dsn)
+
+
+def test_locks_of_postgresql_19(pg19_dsn: str) -> None:
+    check(pg19_dsn)

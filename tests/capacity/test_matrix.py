@@ -537,3 +537,7 @@ def test_model_equals_postgresql_15(pg_dsn: str) -> None:
 
 def test_model_equals_the_newest_postgresql(pgnew_dsn: str) -> None:
     check(pgnew_dsn)
+
+
+def test_model_equals_postgresql_19(pg19_dsn: str) -> None:
+    check(pg19_dsn)

@@ -100,6 +100,10 @@ def test_rule_on_the_newest_postgresql(pgnew_dsn: str) -> None:
     check(pgnew_dsn)
 
 
+def test_rule_on_postgresql_19(pg19_dsn: str) -> None:
+    check(pg19_dsn)
+
+
 @pytest.mark.parametrize("name", GENERATIONS)
 def test_one_unlimited_column_is_enough_and_short_ones_never(name: str) -> None:
     assert needs_toast(name, [("int4", -1), ("text", -1)])

@@ -510,3 +510,7 @@ def test_postgresql_15(pg_dsn: str) -> None:
 
 def test_newest_postgresql(pgnew_dsn: str) -> None:
     check(pgnew_dsn, 30)
+
+
+def test_postgresql_19(pg19_dsn: str) -> None:
+    check(pg19_dsn, 30)

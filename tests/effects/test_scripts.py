@@ -24,18 +24,26 @@ LEFT_BEHIND = 300  # statements whose tables are a baseline
 STATEMENTS = 1500  # of a script made at random; the server refuses about half
 SEEDS = (1, 2, 3)
 UNKNOWN = 0.2  # share of accepted statements of such a script whose effect may be unknown
-SERVERS = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}
+SERVERS = {
+    "gp6_dsn": "gp6",
+    "gp7_dsn": "gp7",
+    "pg_dsn": "pg15",
+    "pgnew_dsn": "pg18",
+    "pg19_dsn": "pg19",
+}
 _WRITTEN = {
     "gp6": (written.BOTH_GREENPLUMS, written.SIX),
     "gp7": (written.BOTH_GREENPLUMS, written.SEVEN, written.MODERN),
     "pg15": (written.MODERN, written.ALONE),
     "pg18": (written.MODERN, written.ALONE, written.NEWER),
+    "pg19": (written.MODERN, written.ALONE, written.NEWER),
 }
 _EDGES = {
     "gp6": (edges.BOTH_GREENPLUMS,),
     "gp7": (edges.BOTH_GREENPLUMS, edges.MODERN),
     "pg15": (edges.MODERN,),
     "pg18": (edges.MODERN,),
+    "pg19": (edges.MODERN, edges.NEWEST),
 }
 
 

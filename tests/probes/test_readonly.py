@@ -14,7 +14,7 @@ from gpcatalog.store.snapshot import Snapshot
 from tests.conftest import fresh_database
 from tests.probes import zoo
 
-SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
+SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn"]
 
 
 @pytest.fixture(params=SERVERS)

@@ -20,7 +20,7 @@ from tests.probes import zoo
 from tests.probes.replay import Answers, RecordingSession, ReplaySession, collected
 from tests.recorded import Recording, read, recorded
 
-SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
+SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn"]
 
 
 @pytest.fixture(params=SERVERS)

@@ -9,6 +9,8 @@ from gpcatalog.effects.handlers import (  # noqa: F401 - importing them register
     drops,
     hidden_code,
     indexes,
+    merge_partitions,
+    property_graphs,
     routines,
     schemas,
     sequences,

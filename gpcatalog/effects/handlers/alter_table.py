@@ -460,10 +460,10 @@ def _owner(state: SchemaState, table: Table, action: exp.Expression, effect: Eff
     effect.minor.append("pg_shdepend rows")
 
 
-@handles("Vacuum", "Cluster")
+@handles("Vacuum", "Cluster", "Repack")
 def rewrite(state: SchemaState, tree: exp.Expression) -> Effect:
-    """VACUUM FULL and CLUSTER write tables anew: a TOAST relation that no column calls for any more
-    may go.
+    """VACUUM FULL, CLUSTER and REPACK write tables anew: a TOAST relation that no column calls for
+    any more may go.
     """
     effect = Effect()
     if type(tree).__name__ == "Vacuum" and "FULL" not in tree.sql("greenplum").upper():
@@ -472,6 +472,7 @@ def rewrite(state: SchemaState, tree: exp.Expression) -> Effect:
         [tree.args["table"]]
         if tree.args.get("table") is not None
         else [t.this for t in tree.args.get("targets") or ()]
+        or [t.this for t in (tree.args.get("target"),) if isinstance(t, exp.Expression)]
     )
     analyzed = tree.args.get("analyze")
     if isinstance(analyzed, exp.Expression) and isinstance(

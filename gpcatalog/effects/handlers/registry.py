@@ -68,7 +68,7 @@ NO_EFFECT = frozenset(
     CreateServer CreateSubscription CreateTablespace CreateTextSearch CreateTransform CreateUserMapping Deallocate DeclareCursor
     DropAssertion DropDatabase DropResource DropRole DropSubscription DropTablespace DropUserMapping Execute Fetch Grant GrantRole Listen
     Load Lock Move Notify Prepare ReassignOwned Refresh Reindex Retrieve Revoke RevokeRole SecurityLabel SetConstraints ShowVariable
-    Unlisten Values TableQuery MergeRows""".split()
+    Unlisten Values TableQuery MergeRows Wait""".split()
 )
 # the same, unless CASCADE drops dependent objects
 UNLESS_CASCADE = frozenset(

@@ -109,7 +109,7 @@ def drop_view(state: SchemaState, key: tuple[str, str], effect: Effect) -> None:
         {
             "pg_class": -1,
             "pg_attribute": -view.columns,
-            "pg_type": -2,
+            "pg_type": -2 * view.typed,
             "pg_rewrite": -int(view.rule),
         }
     )

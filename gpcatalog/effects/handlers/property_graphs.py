@@ -1,0 +1,60 @@
+"""Property graphs of PostgreSQL 19: a relation without columns, type and file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.handlers.registry import drops, handles
+from gpcatalog.effects.handlers.views import drop_view
+from gpcatalog.effects.keys import fold
+from gpcatalog.effects.relations import View
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.schema_state import SchemaState
+
+SYSTEM_COLUMNS = 6  # ctid, tableoid and the four of transactions
+_MINOR = "catalog rows of the elements of a property graph"
+
+
+@handles("CreatePropertyGraph")
+def create_graph(state: SchemaState, tree: exp.Expression) -> Effect:
+    """One row in pg_class and those of the system columns."""
+    effect = Effect(minor=[_MINOR])
+    key = state.new_name(tree.this)
+    elements = [state.find(table) for table in tree.find_all(exp.Table) if table is not tree.this]
+    if tree.args.get("temporary") or any(one is not None and one.temporary for one in elements):
+        key = "pg_temp", key[1]
+    state.views[key] = View(SYSTEM_COLUMNS, frozenset(), rule=False, typed=False)
+    effect.add_rows({"pg_class": 1, "pg_attribute": SYSTEM_COLUMNS})
+    return effect
+
+
+@handles("AlterPropertyGraph")
+def alter_graph(state: SchemaState, tree: exp.Expression) -> Effect:
+    """Its elements, labels and properties have rows of their own catalogs; its name can change."""
+    effect = Effect(minor=[_MINOR])
+    key = state.known_name(tree.this, state.views)
+    action = tree.args.get("action") or tree
+    name, schema = action.args.get("rename"), action.args.get("schema")
+    if key in state.views and (name is not None or schema is not None):
+        moved = fold(schema) if schema is not None else key[0], fold(name) if name else key[1]
+        state.views[moved] = state.views.pop(key)
+    return effect
+
+
+@drops("PROPERTY GRAPH")
+def drop_graphs(state: SchemaState, tree: exp.Expression) -> Effect:
+    """DROP PROPERTY GRAPH."""
+    effect = Effect(minor=[_MINOR])
+    for name in tree.args.get("names") or ():
+        key = state.known_name(name, state.views)
+        if key in state.views:
+            drop_view(state, key, effect)
+        elif tree.args.get("exists"):
+            effect.add_unknown("whether the property graph exists")
+        else:
+            effect.add_rows({"pg_class": -1, "pg_attribute": -SYSTEM_COLUMNS})
+    return effect
