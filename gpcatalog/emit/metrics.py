@@ -211,10 +211,11 @@ def _judged(report: Report, database: str) -> list[Family]:
             " prevents VACUUM from removing dead rows."
         ),
     )
-    held.add(
-        max((h.xid_age for h in report.holders if h.xid_age is not None), default=0),
-        database=database,
-    )
+    if any(c.probe == "horizon" and c.status == "read" for c in report.coverage):
+        held.add(
+            max((h.xid_age for h in report.holders if h.xid_age is not None), default=0),
+            database=database,
+        )
     return [limits, findings, by_rule, probes, held, *_instances_state(report, database)]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from msgspec import structs
 from prometheus_client.parser import text_string_to_metric_families as textfile
 from typer.testing import CliRunner
 
@@ -19,12 +20,14 @@ from gpcatalog.commands.plan import plan as plan_command
 from gpcatalog.commands.report import metrics as metrics_command
 from gpcatalog.commands.report import report as report_command
 from gpcatalog.emit import html as html_module
+from gpcatalog.emit import metrics
 from gpcatalog.emit.html_parts import prose, table
 from gpcatalog.emit.spark import spark
 from gpcatalog.emit.svg import Bar, bars, cut, nice
 from gpcatalog.errors import CatalogError
 from gpcatalog.lab import synthetic
 from gpcatalog.planner import plan_file
+from gpcatalog.services.audits import judged
 from gpcatalog.store.snapshot import Snapshot
 from tests.growth import made
 
@@ -366,6 +369,20 @@ def test_metrics_tell_every_file() -> None:
         "gpcatalog_host_files",
     ):
         assert sum(sample.value for sample in said[family]) == counted, family
+
+
+def test_what_was_not_read_has_no_metric() -> None:
+    """No holder of the horizon is 0 transactions; sessions that could not be read are unknown."""
+    report = judged(FIXTURE)
+    (found,) = [c for c in report.coverage if c.probe == "horizon"]
+    for status, lines in (("read", 1), ("denied", 0)):
+        coverage = tuple(
+            structs.replace(c, status=status) if c is found else c for c in report.coverage
+        )
+        text = metrics.text_format(
+            [metrics.of_report(structs.replace(report, coverage=coverage, holders=()), [])]
+        )
+        assert len(re.findall(r"^gpcatalog_horizon_transactions\{", text, re.M)) == lines
 
 
 def test_metrics_of_two_servers_lie_side_by_side(tmp_path: Path) -> None:
