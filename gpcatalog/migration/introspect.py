@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 from gpcatalog.model.names import qualified, quote_ident
@@ -136,6 +136,7 @@ def _unquoted(role: str) -> str:
     return role[1:-1].replace('""', '"') if role.startswith('"') else role
 
 
+@lru_cache(maxsize=4096)  # partitions have the grants of their table
 def grants(acl: str | None, owner: str, column: str = "") -> tuple[Grant, ...]:
     """Who else than the owner may do what by an ACL of a table or column, each behind the grants
     that it rests on.
@@ -245,7 +246,7 @@ class Relation:
         """Whether its partition key has columns alone, no expression."""
         return bool(self.key) and all(self.key)
 
-    @property
+    @cached_property
     def grants(self) -> tuple[Grant, ...]:
         """What roles other than the owner may do with it and its columns, and what the owner took
         from itself.
@@ -257,7 +258,7 @@ class Relation:
         own = [Grant(self.owner, self.revoked, (), revoked=True)] if self.revoked else []
         return (*own, *_in_order(found))
 
-    @property
+    @cached_property
     def sql(self) -> str:
         """Its qualified name, quoted."""
         return qualified(self.schema, self.name)
@@ -415,20 +416,29 @@ def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
     return Table(server=server, root=relations[root], relations=relations, hanging=hanging)
 
 
+# relations of which one statement reads the details: servers that look through a long list of
+# oids for each row take fewer
+BATCH, BATCH_HASHED = 500, 2_000
+HASHED_FROM = 140_000  # version_num from which PostgreSQL hashes such a list
+
+
 def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
     """Read columns, indexes and properties of these relations and of the root into `table`."""
     upper = {r.oid for r in table.relations.values() if r.kind != "leaf"}
     wanted = sorted({*oids, *upper} - table.columns.keys())
-    for start in range(0, len(wanted), 500):
-        part = wanted[start : start + 500]
+    hashed = not table.server.greenplum and table.server.version_num >= HASHED_FROM
+    size = BATCH_HASHED if hashed else BATCH
+    known: dict[Any, Any] = {}  # leaves are alike: equal values are kept once
+    for start in range(0, len(wanted), size):
+        part = wanted[start : start + size]
         text = ", ".join(map(str, part))
-        for oid in part:
-            table.columns[oid] = ()
-            table.indexes[oid] = ()
-            table.traits[oid] = {}
         table.code |= {(row["schema"], row["name"]) for row in ask("migration_code", oids=text)}
+        traits: dict[int, dict[tuple[str, str], str]] = {oid: {} for oid in part}
         for row in ask("migration_traits", oids=text):
-            table.traits[row["oid"]][row["what"], row["name"]] = row["value"]
+            key, value = (row["what"], row["name"]), row["value"]
+            traits[row["oid"]][known.setdefault(key, key)] = known.setdefault(value, value)
+        table.traits |= traits
+        columns: dict[int, list[Column]] = {oid: [] for oid in part}
         for r in ask("migration_columns", oids=text):
             column = Column(
                 name=r["name"],
@@ -440,7 +450,12 @@ def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
                 acl=r["acl"] or "",
                 encoding=r["encoding"],
             )
-            table.columns[r["oid"]] += (column,)
+            columns[r["oid"]].append(known.setdefault(column, column))
+        for oid, found in columns.items():
+            one = tuple(found)
+            table.columns[oid] = known.setdefault(one, one)
+        for oid in part:
+            table.indexes[oid] = ()
         for r in ask("migration_indexes", oids=text):
             index = Index(
                 r["name"],

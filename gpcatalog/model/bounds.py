@@ -4,6 +4,7 @@ bound that says why.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -296,6 +297,7 @@ def _declarative(text: str) -> Bound:
     )
 
 
+@functools.lru_cache(maxsize=32_768)  # a migration reads the bound of a leaf several times
 def parse(text: str | None) -> Bound:
     """The bound that `text` spells; never raises.
 

@@ -26,12 +26,22 @@ from tests.recorded import FOLDER
 KEPT = FOLDER / "migration"
 MODULES = (
     "below",
+    "concurrent",
     "drop_convert",
+    "gain",
+    "guard",
+    "kill",
+    "kill_odd",
     "outside",
     "partman",
+    "replication",
     "room",
+    "roundtrip",
+    "scans",
     "template",
+    "two_runs",
     "whole",
+    "written",
     "zoo",
 )
 _TEST = re.compile(rf"tests/migration/test_({'|'.join(MODULES)})\.py::test_(\S+) ")

@@ -12,7 +12,7 @@ from tests.conftest import fresh_database
 from tests.migration import made
 from tests.migration.made import EAGER
 
-SERVERS = ("gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn")
+SERVERS = ("gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn")
 LEAVES = "SELECT count(*) FROM pg_inherits i WHERE NOT EXISTS (SELECT 1 FROM pg_inherits b WHERE b.inhparent = i.inhrelid)"
 
 

@@ -9,7 +9,13 @@ import pytest
 from tests.conftest import fresh_database
 from tests.migration import made, zoo
 
-GENERATION = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}
+GENERATION = {
+    "gp6_dsn": "gp6",
+    "gp7_dsn": "gp7",
+    "pg_dsn": "pg15",
+    "pgnew_dsn": "pg18",
+    "pg19_dsn": "pg19",
+}
 PLAIN = made.EAGER + 'unpartition_below = "1GB"\n'
 FLAT = made.EAGER + "flatten = true\n"
 
@@ -188,7 +194,7 @@ def test_unpartition_of_two_levels_and_back(
     files.run("cleanup.sql")
 
 
-@pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn", "pgnew_dsn"])
+@pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn"])
 def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     generation = GENERATION[fixture]
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_flat")

@@ -9,8 +9,14 @@ import pytest
 from tests.conftest import fresh_database
 from tests.migration import made, zoo
 
-SERVERS = ("gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn")
-GENERATION = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}
+SERVERS = ("gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn")
+GENERATION = {
+    "gp6_dsn": "gp6",
+    "gp7_dsn": "gp7",
+    "pg_dsn": "pg15",
+    "pgnew_dsn": "pg18",
+    "pg19_dsn": "pg19",
+}
 
 
 @pytest.mark.parametrize("fixture", SERVERS)
