@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,8 +37,9 @@ def _made_of(words: list[object], snapshots: list[Path]) -> str:
     """A digest of what pages are made of: settings, and the snapshot files."""
     found = hashlib.sha256(repr(words).encode())
     for path in snapshots:
-        state = path.stat()
-        found.update(repr((path.name, state.st_size, state.st_mtime_ns)).encode())
+        with contextlib.suppress(FileNotFoundError):  # deleted now by `snapshot prune`
+            state = path.stat()
+            found.update(repr((path.name, state.st_size, state.st_mtime_ns)).encode())
     return found.hexdigest()
 
 
@@ -82,13 +84,13 @@ class _Site:
         place = f"{cluster}/{database}"
         snapshots = sorted(path.parent.glob(f"*{SUFFIX}"))
         made_of = _made_of([place, base, self.days, _policy_text(policy)], snapshots)
-        entry = self.known.databases.get(place)
+        entry = self.known.databases.get(base)
         if entry is not None and entry.made_of == made_of and complete(self.folder, entry):
             self.kept += 1
             self.names.update(entry.files)
         else:
             entry = self._made(base, place, path, policy, made_of)
-        self.state.databases[place] = entry
+        self.state.databases[base] = entry
         return entry
 
     def _made(self, base: str, place: str, path: Path, policy: Path | None, made_of: str) -> Entry:
@@ -119,15 +121,15 @@ class _Site:
         files += [self.write(f"{base}/tables.js", tables), self.write(f"{base}/index.html", text)]
         verdict = verdict_lines(found.report)[0].plain
         summary = summed_up(found.report, found.growth, found.points, verdict=verdict)
-        return Entry(made_of=made_of, files=tuple(files), summary=summary)
+        return Entry(place=place, made_of=made_of, files=tuple(files), summary=summary)
 
     def shared_pages(self, unread: dict[str, str]) -> list[str]:
         """The overview and the search; returns their names."""
         from gpcatalog.emit import site_overview, site_search
 
         members = [
-            site_overview.Member(place, entry.files[-1], entry.summary)
-            for place, entry in self.state.databases.items()
+            site_overview.Member(entry.place, entry.files[-1], entry.summary)
+            for entry in self.state.databases.values()
         ]
         scripts = [
             name
@@ -215,6 +217,8 @@ def site(
         _policy_text(policy)
     with exclusive(output / state.LOCK):
         made = _Site(folder=output, days=days, known=known, state=state.State(files=known.files))
+        if not (output / state.FILE).exists():  # the folder is ours from the first page on
+            streams.save(output / state.FILE, state.encode(made.state))
         try:
 
             def database(cluster: str, name: str, path: Path) -> Entry:

@@ -20,15 +20,20 @@ SCHEMA = "gpcatalog.site/1"
 
 
 class Entry(msgspec.Struct, kw_only=True, frozen=True):
-    """A database. made_of: digest of all that its pages depend on; files: its pages and data."""
+    """A database.
 
+    place:   its cluster and name; made_of: digest of all that its pages depend on
+    files:   its data and pages, the newest report last
+    """
+
+    place: str
     made_of: str
     files: tuple[str, ...]
     summary: Summary
 
 
 class State(msgspec.Struct, kw_only=True):
-    """The site. databases: by place; files: all that belong to it, relative to its folder."""
+    """The site. databases: by folder; files: all that belong to it, relative to the site's folder."""
 
     schema: str = SCHEMA
     version: str = __version__

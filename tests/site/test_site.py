@@ -254,6 +254,26 @@ def test_a_run_that_fails_can_be_continued(
     assert "5 databases, 5 unchanged; 2 files written, 0 removed" in site(folder).stderr
 
 
+def test_a_killed_first_run_can_be_repeated(
+    site: Site, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is a site from the first page on, also where nothing could be cleaned up."""
+    series(home, "mdw-5432", "sales", 2)
+    folder = tmp_path / "site"
+
+    def killed(*_: Any, **__: Any) -> None:
+        left = tmp_path / "left"
+        shutil.copytree(folder, left)
+        (left / "index.html.1.partial").write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gpcatalog.emit.site_search.page", killed)
+    site(folder)
+    monkeypatch.undo()
+    monkeypatch.setenv("GPCATALOG_HOME", str(home))
+    assert "1 database, 0 unchanged" in site(tmp_path / "left").stderr
+
+
 # --- the data -------------------------------------------------------------------------------------
 
 
