@@ -603,12 +603,9 @@ class Queries(TableFunctions):
                 items.append(self._rows_item())
             self.expect(")")
             return self._function_tail(gx.RowsFrom(expressions=items), lateral)
-        if kind == "xmltable" and self._opens() and self.edition.base >= 10:
-            return self._function_tail(self._xmltable(), lateral)
-        if kind == "json_table" and self._opens() and kind in self.edition.classes:
-            return self._function_tail(self._json_table(), lateral)
-        if kind == "graph_table" and self._opens() and kind in self.edition.classes and not lateral:
-            return gx.FromItem(this=self._graph_table(), alias=self.alias())
+        special = self._special_function(kind, lateral)
+        if special is not None:
+            return special
         if lateral or self._calls():
             return self._function_tail(self.windowless(), lateral)
         relation = self.relation()
@@ -632,6 +629,18 @@ class Queries(TableFunctions):
             else:
                 return gx.FromItem(this=relation, alias=alias)
         return relation
+
+    def _special_function(self, kind: str, lateral: bool) -> exp.Expression | None:
+        """A function in FROM with a syntax of its own; None if there is none ahead."""
+        if not self._opens():
+            return None
+        if kind == "xmltable" and self.edition.base >= 10:
+            return self._function_tail(self._xmltable(), lateral)
+        if kind == "json_table" and kind in self.edition.classes:
+            return self._function_tail(self._json_table(), lateral)
+        if kind == "graph_table" and kind in self.edition.classes and not lateral:
+            return gx.FromItem(this=self._graph_table(), alias=self.alias())
+        return None
 
     def _calls(self) -> bool:
         """The item ahead is a function call, not a table."""

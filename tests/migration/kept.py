@@ -28,7 +28,6 @@ MODULES = (
     "below",
     "concurrent",
     "drop_convert",
-    "gain",
     "guard",
     "kill",
     "kill_odd",
@@ -44,6 +43,7 @@ MODULES = (
     "written",
     "zoo",
 )
+LARGEST = 350_000  # bytes of a file; larger ones repeat the same statements for more partitions
 _TEST = re.compile(rf"tests/migration/test_({'|'.join(MODULES)})\.py::test_(\S+) ")
 
 _DONE: set[Path] = set()  # by this run: later migrations of a test are not kept
@@ -99,9 +99,13 @@ class Keeper:
         }
         lines = [f'"{key}": {json.dumps(value, default=str)}' for key, value in head.items()]
         lines.append('"answers": [\n' + ",\n".join(answers) + "\n]")
+        text = "{" + ",\n".join(lines) + "}\n"
         _DONE.add(self.path)
+        if len(text.encode()) > LARGEST:
+            self.path.unlink(missing_ok=True)
+            return
         self.path.parent.mkdir(exist_ok=True)
-        self.path.write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
+        self.path.write_text(text, encoding="utf-8")
 
 
 def again(path: Path) -> tuple[dict[str, str], dict[str, str]]:

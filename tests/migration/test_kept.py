@@ -13,7 +13,7 @@ FILES = sorted(kept.KEPT.glob("*.json"))
 
 def test_every_server_has_some() -> None:
     servers = [path.name.split("_")[0] for path in FILES]
-    for server in ("gp6", "gp7", "pg15", "pg18"):
+    for server in ("gp6", "gp7", "pg15", "pg18", "pg19"):
         assert servers.count(server) >= 5, server
 
 
