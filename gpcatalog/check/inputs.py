@@ -68,9 +68,18 @@ _OF_DBT = re.compile(
 def _statement_of_dbt(text: str) -> bool:
     """A raw dbt model still holds Jinja where SQL stands: only what dbt compiled can be read."""
     places = {m.start() for m in _OF_DBT.finditer(text)}
-    return bool(places) and any(
-        p.error is not None and p.error.offset in places for p in split(Source(text))
-    )
+    if not places:
+        return False
+    for piece in split(Source(text)):
+        if piece.error is not None and piece.error.offset in places:
+            return True
+        if piece.tokens is not None and places.intersection(
+            start
+            for kind, start in zip(piece.tokens.kinds, piece.tokens.starts, strict=True)
+            if kind == "{"
+        ):
+            return True
+    return False
 
 
 def shown(path: Path) -> str:

@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import Result
 from typer.testing import CliRunner
 
 from gpcatalog.cli import app
@@ -97,7 +97,7 @@ def filled(home: Path, prepared: Path) -> Path:
     return home
 
 
-Site = Callable[..., Result]
+Site = Callable[..., Any]
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def site(home: Path) -> Site:
     """Call the command with further options."""
 
-    def call(folder: Path, *words: str) -> Result:
+    def call(folder: Path, *words: str) -> Any:
         return CliRunner().invoke(app, ["site", "-o", str(folder), *words])
 
     return call
