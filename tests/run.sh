@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The test suite, from nothing: installs what is missing on a Debian 12 machine, then runs every test that has a server here.
-# Arguments are passed to pytest; without -n, four workers run the tests, with Greenplum three. PYTHON names another interpreter (3.11 or later).
+# Arguments are passed to pytest; without -n, three workers run the tests. PYTHON names another interpreter (3.11 or later).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -59,11 +59,8 @@ if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && memory_is_free 2>/dev/null; then
 fi
 # Tests start some thousand short processes: without compiled files, each would compile what it imports again.
 unset PYTHONDONTWRITEBYTECODE
-# Many tests wait for a server's time limit, so there are more workers than processors; a cluster needs its share.
-workers=(-n 4)
-for home in "${GPHOME:-}" /usr/local/greenplum-db-6 /usr/local/greenplum-db-7; do
-  if [ -n "$home" ] && [ -d "$home" ]; then workers=(-n 3); fi
-done
+# three workers on two cores: many tests wait for a server's time limit; four are slower, also without Greenplum
+workers=(-n 3)
 for word in "$@"; do
   case $word in -n* | --numprocesses* | --pdb | --version) workers=() ;; esac
 done
