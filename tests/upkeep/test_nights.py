@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from itertools import pairwise
 
 import pytest
@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 from gpcatalog.model.bounds import DAY, INFINITY, OPEN_LOW, Family
 from gpcatalog.planner import grid
 from gpcatalog.planner.grid import Grain
+from gpcatalog.planner.policy import loads, wishes_for
 from gpcatalog.planner.time_key import TimeKey, cell_of, micros
 from gpcatalog.upkeep import forecast as fc
+from gpcatalog.upkeep.habits import Habits
 from gpcatalog.upkeep.naming import default_template
 from gpcatalog.upkeep.night import NewPartition, TableState, cover_end, night, uncovered
 from gpcatalog.upkeep.partitions import Partition, PartitionSet
-from gpcatalog.upkeep.rules import NightLimits, TableRules
+from gpcatalog.upkeep.rules import NightLimits, TableRules, rules_of
+from gpcatalog.upkeep.steps import retire_step
 
 START = micros(datetime(2024, 1, 10, 3))
 LIMITS = NightLimits(
@@ -376,3 +379,33 @@ def test_a_day_adds_what_full_partitions_have() -> None:
     [s] = table_of([opened, *full, *empty, *unknown, *coming], plain_rules()).sets
     assert fc.daily_bytes(s, now) == (100, 100)
     assert fc.daily_bytes(replace(s, parts=tuple(empty)), now) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("unit", "grains"),
+    [("month", [Grain.MONTH]), ("year", [Grain.YEAR, Grain.MONTH]), ("day", [])],
+)
+def test_no_partition_spans_two_units_of_the_retention(unit: str, grains: list[Grain]) -> None:
+    text = f"""
+        [default]
+        grains = {{ month = "60d", year = "2y" }}
+        keep = "5y"
+        retention_unit = "{unit}"
+    """
+    habits = Habits(
+        key=TimeKey(family=Family.DATE, zone=""),
+        grain=Grain.DAY,
+        template=default_template(Grain.DAY, classic=False),
+        newest=10,
+        evidence=(),
+    )
+    found = rules_of(wishes_for(loads(text), "s", "t"), habits, classic=False)
+    assert [grain for grain, _ in found.rollups] == grains
+
+
+def test_the_step_says_from_when_to_when() -> None:
+    parts = span(datetime(2024, 1, 1), 4)
+    table = table_of(parts, plain_rules(retention="drop"))
+    step = retire_step(table, table.sets[0], parts[:3], "db", date(2025, 1, 1))
+    assert step.explanation == "drop 3 partitions from 2024-01-01 to 2024-01-04, past retention"
+    assert [unit.name for unit in step.units] == ["p0", "p1", "p2"]
