@@ -14,7 +14,7 @@ import typer
 from gpcatalog.commands import streams
 from gpcatalog.commands.fleet import Config, FleetRun, stored
 from gpcatalog.commands.report import contents_of
-from gpcatalog.errors import CatalogError
+from gpcatalog.errors import CatalogError, Exit
 
 if TYPE_CHECKING:
     from gpcatalog.site.state import Entry, State
@@ -64,6 +64,10 @@ class _Site:
         """Write a file if its content is not there yet; returns its name."""
         path = self.folder / name
         self.names.add(name)
+        if not path.parent.resolve().is_relative_to(self.folder.resolve()):
+            raise CatalogError(
+                f"{path.parent} is a link out of the site", hint="remove it", exit_code=Exit.REFUSED
+            )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             same = path.is_file() and not path.is_symlink() and path.read_bytes() == text.encode()

@@ -16,7 +16,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const host = document.getElementById("rows");
   const wanted = Number(host.dataset.databases);
   const notes = [];
-  if (databases < wanted) notes.push(`The tables of ${wanted - databases} databases could not be loaded.`);
+  const missing = wanted - databases;
+  if (missing > 0) notes.push(`The tables of ${missing} ${missing === 1 ? "database" : "databases"} could not be loaded.`);
   if (leftOut) notes.push(`${asCount(leftOut)} tables with few catalog rows are left out.`);
   document.getElementById("note").textContent = notes.join(" ");
   const number = (head, key, unit) => ({head, value: row => row[key], text: row => amount(row[key], unit)});

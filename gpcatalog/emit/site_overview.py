@@ -70,7 +70,7 @@ class _Limit:
 
     @property
     def order(self) -> tuple[int, date, str, str]:
-        """Exceeded limits first, then those near, then by date."""
+        """Exceeded limits first, then by date, then those that are near."""
         known = self.day is not None
         rank = {"over": 0, "near": 2}.get(self.state, 1)
         return (1 if known else rank, self.day or date.max, self.member.place, self.what)
@@ -97,7 +97,7 @@ def _limits(members: Sequence[Member]) -> list[_Limit]:
                 v.what,
                 _of_limit(v.value, v.unit),
                 ("at least " if v.minimum else "") + _of_limit(v.limit, v.unit),
-                {"over": "exceeded now", "near": "no date known"}[v.state]
+                {"over": "exceeded now", "near": "above 80 %"}[v.state]
                 if not v.minimum
                 else v.word,
                 None,

@@ -29,7 +29,9 @@ def exclusive(path: Path) -> Iterator[None]:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        stream = path.open("a+", encoding="utf-8")
+        # the file is written to: a link that somebody else put there must not lead to another one
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        stream = os.fdopen(number, "r+", encoding="utf-8")
     except OSError as e:
         raise CatalogError(f"cannot write {path}: {e.strerror or e}") from None
     with stream:

@@ -49,7 +49,7 @@ class _File(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def identity_of(path: Path) -> Identity:
-    """What tells a snapshot file from a changed one. Raises OSError."""
+    """Name, size and time of a snapshot file; a changed file has others. Raises OSError."""
     found = path.stat()
     return path.name, found.st_size, found.st_mtime_ns
 

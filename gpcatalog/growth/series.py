@@ -6,6 +6,7 @@ stored snapshots: the next call reads what is new.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -275,7 +276,8 @@ def points(
         databases.setdefault((head.database_oid, head.generation), []).append(member)
     ours = databases.pop((newest.head.database_oid, newest.head.generation))
     for others in databases.values():
-        _chain(others, set(), set())
+        with contextlib.suppress(CatalogError):  # they are left out anyway
+            _chain(others, set(), set())
     different = "its database differs from that of the newest snapshot: it was recreated, or it is on another server"
     lost += [(member.path.name, different) for member in members if member not in ours]
     wanted = [m for m in ours if since is None or newest.taken_at - m.figures.taken_at <= since]

@@ -180,7 +180,7 @@ def test_a_missing_database_is_said(pages: Pages, tmp_path: Path) -> None:
     shutil.copytree(pages.folder, copy, ignore=shutil.ignore_patterns("profile", "*-probe.html"))
     (copy / SALES / "tables.js").unlink()
     found = probe(Pages(copy), "search", words=["orders"])
-    assert found["search"]["note"] == "The tables of 1 databases could not be loaded."
+    assert found["search"]["note"] == "The tables of 1 database could not be loaded."
 
 
 # --- two snapshots --------------------------------------------------------------------------------

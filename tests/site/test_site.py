@@ -219,6 +219,30 @@ def test_a_state_names_only_files_of_the_site(site: Site, home: Path, tmp_path: 
     assert (folder / "clusters").is_dir()
 
 
+@pytest.mark.parametrize("name", ["clusters", "clusters/mdw-5432/sales", state.LOCK])
+def test_a_link_out_of_the_site_is_refused(
+    site: Site, home: Path, tmp_path: Path, name: str
+) -> None:
+    """Neither a folder nor the lock leads to other files."""
+    series(home, "mdw-5432", "sales", 2)
+    folder = tmp_path / "site"
+    site(folder)
+    victim = tmp_path / "victim"
+    if name == state.LOCK:
+        victim.write_text("important")
+        (folder / name).unlink()
+    else:
+        victim.mkdir()
+        shutil.rmtree(folder / name)
+    (folder / name).symlink_to(victim)
+    said = site(folder)
+    assert said.exit_code != 0
+    if name == state.LOCK:
+        assert victim.read_text() == "important"
+    else:
+        assert not list(victim.iterdir())
+
+
 def test_a_link_in_place_of_a_page_is_replaced(site: Site, home: Path, tmp_path: Path) -> None:
     series(home, "mdw-5432", "sales", 2)
     folder = tmp_path / "site"
