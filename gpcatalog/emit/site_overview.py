@@ -115,15 +115,20 @@ def _of_limit(value: float | None, unit: str) -> str:
 
 def _limits_table(limits: Sequence[_Limit]) -> str:
     rows: list[tuple[Cell, ...]] = [
-        (link(one.member.place, one.member.page), one.what, one.reached, one.now, one.limit)
+        (
+            Markup(f"{link(one.member.place, one.member.page)}<small>{safe(one.what)}</small>"),
+            one.reached,
+            one.now,
+            one.limit,
+        )
         for one in limits
     ]
     if not rows:
         return ""
     classes = ["over" if one.state == "over" else "" for one in limits]
-    heads = ("database", "limit of", "reached", "now", "limit")
+    heads = ("limit of", "reached", "now", "limit")
     return table(
-        heads, rows, label="Limits by date", name="limits-by-date", left=3, classes=classes
+        heads, rows, label="Limits by date", name="limits-by-date", left=2, classes=classes
     )
 
 
