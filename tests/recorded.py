@@ -41,7 +41,15 @@ class Recording:
         self.path.write_text(f'{{{head}, "entries": [\n{lines}\n]}}\n', encoding="utf-8")
 
 
-SERVERS = ("gp6", "gp7", "pg15", "pg18", "pg19")
+# servers with recordings, by the fixture that gives a database on them
+FIXTURES = {
+    "gp6_dsn": "gp6",
+    "gp7_dsn": "gp7",
+    "pg_dsn": "pg15",
+    "pgnew_dsn": "pg18",
+    "pg19_dsn": "pg19",
+}
+SERVERS = tuple(FIXTURES.values())
 
 
 def recorded(matrix: str) -> list[Path]:

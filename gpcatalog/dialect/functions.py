@@ -283,7 +283,7 @@ class Calls(Terms):
             if self.accept(","):
                 if self.kinds[self.i] == "xmlattributes" and self._opens():
                     self.i += 2
-                    parts += self._parts(",", "XMLATTRIBUTES (", *self._xml_attributes(), ")")
+                    parts += self._parts(",", "XMLATTRIBUTES (", *self._labeled_list(), ")")
                     self.expect(")")
                     if self.accept(","):
                         parts += self._parts(",", *self._commas(self.expr_list()))
@@ -296,7 +296,7 @@ class Calls(Terms):
             else:
                 parts += self._passing()
         elif word == "xmlforest":
-            parts = self._xml_attributes()
+            parts = self._labeled_list()
         elif word == "xmlparse":
             kind = self.accept_any("document", "content")
             if not kind:
@@ -363,7 +363,8 @@ class Calls(Terms):
             return "BY " + self.kinds[self.i - 1].upper()
         return None
 
-    def _xml_attributes(self) -> list[exp.Expression]:
+    def _labeled_list(self) -> list[exp.Expression]:
+        """Expressions, each with a name behind AS or without."""
         parts: list[exp.Expression] = []
         while True:
             parts.append(self.expr())

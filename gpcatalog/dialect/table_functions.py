@@ -118,16 +118,9 @@ class TableFunctions(Calls):
         if self.accept("where"):
             parts += self._parts("WHERE", self.expr())
         self.expect("columns", "(")
-        parts += self._parts("COLUMNS (")
-        while True:
-            parts.append(self.expr())
-            if self.accept("as"):
-                parts += self._parts("AS", self.label())
-            if not self.accept(","):
-                break
-            parts += self._parts(",")
+        parts += self._parts("COLUMNS (") + self._labeled_list() + self._parts(")", ")")
         self.expect(")", ")")
-        return gx.WindowFrame(expressions=[*parts, *self._parts(")", ")")])
+        return gx.WindowFrame(expressions=parts)
 
     def _path(self) -> list[exp.Expression]:
         """A path pattern: vertices and edges in a row."""

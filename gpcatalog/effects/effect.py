@@ -130,6 +130,10 @@ class Effect:
                 )
             )
         self.parts += other.parts or [other]
+        self.absorb(other)
+
+    def absorb(self, other: Effect) -> None:
+        """Add another effect on the same table: what is created, dropped, locked and unknown."""
         self.exclusive = self.exclusive or other.exclusive
         self.relations_locked += other.relations_locked
         self.may_exist += other.may_exist

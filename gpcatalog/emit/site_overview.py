@@ -62,6 +62,7 @@ class _Limit:
 
     member: Member
     what: str
+    source: str
     now: str
     limit: str
     reached: str
@@ -86,8 +87,8 @@ def _limits(members: Sequence[Member]) -> list[_Limit]:
     for m in members:
         dated = {f.limit_source + f.what: f for f in m.summary.forecasts if _dated(f)}
         found += [
-            _Limit(m, f.what, amount(f.now, f.unit), amount(f.limit, f.unit), when(f),
-                   f.expected or f.earliest, f.state)
+            _Limit(m, f.what, f.limit_source, amount(f.now, f.unit), amount(f.limit, f.unit),
+                   when(f), f.expected or f.earliest, f.state)
             for f in dated.values()
         ]  # fmt: skip
         values = {(f.now, f.limit) for f in dated.values()}
@@ -95,6 +96,7 @@ def _limits(members: Sequence[Member]) -> list[_Limit]:
             _Limit(
                 m,
                 v.what,
+                v.source,
                 _of_limit(v.value, v.unit),
                 ("at least " if v.minimum else "") + _of_limit(v.limit, v.unit),
                 {"over": "exceeded now", "near": "above 80 %"}[v.state]
@@ -116,7 +118,9 @@ def _of_limit(value: float | None, unit: str) -> str:
 def _limits_table(limits: Sequence[_Limit]) -> str:
     rows: list[tuple[Cell, ...]] = [
         (
-            Markup(f"{link(one.member.place, one.member.page)}<small>{safe(one.what)}</small>"),
+            Markup(
+                f"{link(one.member.place, one.member.page)}<small>{safe(f'{one.what}; {one.source}')}</small>"
+            ),
             one.reached,
             one.now,
             one.limit,
@@ -138,7 +142,9 @@ def _limits_table(limits: Sequence[_Limit]) -> str:
 def _state(s: Summary) -> Markup:
     words = (("critical", "critical"), ("warning", "warnings"), ("notice", "notices"))
     numbers = ", ".join(plural(s.counts[w], w, many) for w, many in words if s.counts.get(w))
-    note = f"<small>{safe(numbers)}</small>" if numbers else ""
+    # without counts, the verdict itself: what could not be read, or which limits are violated
+    said = numbers or (short(s.headline, 120) if s.state != "ok" else "")
+    note = f"<small>{safe(said)}</small>" if said else ""
     return Markup(f"<span class=tag>{safe(s.state)}</span>{note}")
 
 
@@ -173,8 +179,8 @@ def _databases_table(members: Sequence[Member], limits: Sequence[_Limit]) -> str
     for one in limits:
         nearest.setdefault(one.member.place, one)
     heads = (
-        "database", "verdict", "next limit", "snapshot (UTC)", "tables and leaves", "per day",
-        "catalog size", "reclaimable", "database size",
+        "database", "verdict", "next limit", "snapshot (UTC)", "tables and leaves",
+        "per day (estimate)", "catalog size", "reclaimable (estimate)", "database size",
     )  # fmt: skip
     return table(
         heads,
@@ -256,7 +262,7 @@ def page(
     sections = [
         Section("not-read", "Not read", missing if unread else ""),
         Section("all-databases", "Databases", _databases_table(ordered, limits) if ordered else ""),
-        Section("limits", "Limits by date", _limits_table(limits)),
+        Section("limits", "Limits by date (estimate)", _limits_table(limits)),
         Section("findings", "Findings", _findings_table(ordered)),
     ]
     sections = [s for s in sections if s.body]
@@ -268,6 +274,6 @@ def page(
         f"<header>{contents(links, 'Site')}<h1>{safe(title)}</h1>{contents(anchors, 'Contents')}"
         f'</header><main id=main tabindex=-1><div class="verdict {level}"><p class=headline>'
         f"{safe(headline)}</p></div>{''.join(s.html() for s in sections)}</main>"
-        f"<footer>gpcatalog {safe(__version__)}{dated}. Dates of limits are estimates.</footer>"
+        f"<footer>gpcatalog {safe(__version__)}{dated}.</footer>"
     )
     return document(f"{title} · gpcatalog", body, part("page.js") + part("overview.js"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -33,6 +34,8 @@ def exclusive(path: Path) -> Iterator[None]:
         number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         stream = os.fdopen(number, "r+", encoding="utf-8")
     except OSError as e:
+        if e.errno == errno.ELOOP:
+            raise CatalogError(f"{path} is a symbolic link", hint="remove it") from None
         raise CatalogError(f"cannot write {path}: {e.strerror or e}") from None
     with stream:
         try:

@@ -31,14 +31,10 @@ class Summary(msgspec.Struct, kw_only=True, frozen=True):
     verdicts:  limits that are near or exceeded
     trend:     (seconds since 1970, tables and leaf partitions) of the snapshots of the period
     per_day:   their slope; None with too few snapshots
-    snapshots: number of snapshots of the period; 0 if the tables of the newest could not be read
-    tables:    tables in the search
     """
 
     product: str
     version: str
-    host: str
-    port: int
     taken_at: datetime
     state: str
     headline: str
@@ -52,8 +48,6 @@ class Summary(msgspec.Struct, kw_only=True, frozen=True):
     catalog_bytes: int | None
     reclaimable_bytes: int | None
     database_bytes: int | None
-    snapshots: int
-    tables: int
 
 
 def _trend(points: list[Point]) -> tuple[tuple[float, float], ...]:
@@ -81,8 +75,6 @@ def summed_up(
     return Summary(
         product=report.server.product,
         version=report.server.version,
-        host=report.server.host,
-        port=report.server.port,
         taken_at=report.taken.taken_at,
         state=state.lower(),
         headline=headline,
@@ -98,6 +90,4 @@ def summed_up(
         catalog_bytes=sum(t.bytes for t in totals) if totals else None,
         reclaimable_bytes=sum(t.reclaimable_bytes for t in totals) if totals else None,
         database_bytes=report.server.database_bytes,
-        snapshots=len(points),
-        tables=len(points[-1].roots) if points else 0,
     )

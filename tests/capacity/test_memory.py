@@ -14,19 +14,13 @@ from gpcatalog.model.storage import Storage
 from tests.bench import memory as measure
 from tests.conftest import fresh_database
 from tests.live_report import report_of
+from tests.recorded import FIXTURES
 
 LEAVES, COLUMNS = 100, 33  # not of the shapes that the figures were measured with
 WITHIN = 1.5
-SERVERS = {
-    "gp6_dsn": "gp6",
-    "gp7_dsn": "gp7",
-    "pg_dsn": "pg15",
-    "pgnew_dsn": "pg18",
-    "pg19_dsn": "pg19",
-}
 CASES = [
     (fixture, storage)
-    for fixture, server in SERVERS.items()
+    for fixture, server in FIXTURES.items()
     for storage in (Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN)
     if server.startswith("gp") or storage is Storage.HEAP
 ]
@@ -41,13 +35,13 @@ def test_sessions_keep_what_is_predicted(
     seen = 0
     measure.skip_unreadable(dsn)
     for touch, own, there in measure.measurements(dsn, shape, LEAVES):
-        said = memory.kept(SERVERS[fixture], shape, LEAVES, touch)
+        said = memory.kept(FIXTURES[fixture], shape, LEAVES, touch)
         for counted, predicted in ((own, said.coordinator), (there, said.segment)):
             assert (counted is None) == (predicted is None)
             if counted is not None and predicted is not None:
                 assert predicted / WITHIN <= counted <= predicted * WITHIN, (touch, counted)
                 seen += 1
-    assert seen == (4 if SERVERS[fixture].startswith("gp") else 2)
+    assert seen == (4 if FIXTURES[fixture].startswith("gp") else 2)
 
 
 QUERIES = {

@@ -17,20 +17,13 @@ from tests.effects import test_live as written
 from tests.effects.live import Result, replay, run
 from tests.effects.scripts import ScriptMaker
 from tests.effects.test_dependents import SCRIPT
-from tests.recorded import Recording, read, recorded
+from tests.recorded import FIXTURES, Recording, read, recorded
 
 GOLDEN = Path(__file__).parent / "golden"
 LEFT_BEHIND = 300  # statements whose tables are a baseline
 STATEMENTS = 1500  # of a script made at random; the server refuses about half
 SEEDS = (1, 2, 3)
 UNKNOWN = 0.2  # share of accepted statements of such a script whose effect may be unknown
-SERVERS = {
-    "gp6_dsn": "gp6",
-    "gp7_dsn": "gp7",
-    "pg_dsn": "pg15",
-    "pgnew_dsn": "pg18",
-    "pg19_dsn": "pg19",
-}
 _WRITTEN = {
     "gp6": (written.BOTH_GREENPLUMS, written.SIX),
     "gp7": (written.BOTH_GREENPLUMS, written.SEVEN, written.MODERN),
@@ -85,9 +78,9 @@ def judge(name: str, result: Result) -> None:
         assert len(result.unknown) <= UNKNOWN * result.accepted, name
 
 
-@pytest.mark.parametrize("fixture", list(SERVERS))
+@pytest.mark.parametrize("fixture", list(FIXTURES))
 def test_scripts(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    dsn, server = request.getfixturevalue(fixture), SERVERS[fixture]
+    dsn, server = request.getfixturevalue(fixture), FIXTURES[fixture]
     recording = None
     for name, text in scripts(server).items():
         file = tmp_path / "script.sql"
@@ -135,10 +128,10 @@ def judge_baseline(result: Result) -> None:
     assert len(result.unknown) <= UNKNOWN * result.accepted
 
 
-@pytest.mark.parametrize("fixture", list(SERVERS))
+@pytest.mark.parametrize("fixture", list(FIXTURES))
 def test_baselines(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """What a script made at random leaves behind, read by an audit, and a statement of every kind on each table of it."""
-    dsn, server = request.getfixturevalue(fixture), SERVERS[fixture]
+    dsn, server = request.getfixturevalue(fixture), FIXTURES[fixture]
     recording = Recording("baseline", server, banner(dsn))
     for seed in [seed + 50 for seed in seeds()[:1]]:
         file = tmp_path / f"{seed}.sql"

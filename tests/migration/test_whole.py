@@ -8,14 +8,8 @@ import pytest
 
 from tests.conftest import fresh_database
 from tests.migration import made, zoo
+from tests.recorded import FIXTURES
 
-GENERATION = {
-    "gp6_dsn": "gp6",
-    "gp7_dsn": "gp7",
-    "pg_dsn": "pg15",
-    "pgnew_dsn": "pg18",
-    "pg19_dsn": "pg19",
-}
 PLAIN = made.EAGER + 'unpartition_below = "1GB"\n'
 FLAT = made.EAGER + "flatten = true\n"
 
@@ -70,9 +64,9 @@ def shown(dsn: str, generation: str) -> list[tuple[object, ...]]:
     )
 
 
-@pytest.mark.parametrize("fixture", GENERATION)
+@pytest.mark.parametrize("fixture", FIXTURES)
 def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    generation = GENERATION[fixture]
+    generation = FIXTURES[fixture]
     greenplum = generation.startswith("gp")
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_plain")
     plain_table(dsn, greenplum)
@@ -143,11 +137,11 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     )
 
 
-@pytest.mark.parametrize("fixture", GENERATION)
+@pytest.mark.parametrize("fixture", FIXTURES)
 def test_unpartition_of_two_levels_and_back(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    generation = GENERATION[fixture]
+    generation = FIXTURES[fixture]
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_deep")
     if generation.startswith("gp"):
         made.execute(
@@ -196,7 +190,7 @@ def test_unpartition_of_two_levels_and_back(
 
 @pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn"])
 def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    generation = GENERATION[fixture]
+    generation = FIXTURES[fixture]
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_flat")
     tail = " DISTRIBUTED BY (id)" if generation.startswith("gp") else ""
     made.execute(dsn, f"CREATE TABLE t (id int, d date, v text){tail} PARTITION BY RANGE (d)" if not tail else

@@ -8,20 +8,12 @@ import pytest
 
 from tests.conftest import fresh_database
 from tests.migration import made, zoo
-
-SERVERS = ("gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn")
-GENERATION = {
-    "gp6_dsn": "gp6",
-    "gp7_dsn": "gp7",
-    "pg_dsn": "pg15",
-    "pgnew_dsn": "pg18",
-    "pg19_dsn": "pg19",
-}
+from tests.recorded import FIXTURES
 
 
-@pytest.mark.parametrize("fixture", SERVERS)
+@pytest.mark.parametrize("fixture", FIXTURES)
 def test_zoo(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    generation = GENERATION[fixture]
+    generation = FIXTURES[fixture]
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_zoo")
     names = zoo.make(dsn, generation)
     plan = made.plan_of(dsn, made.EAGER + "merge_lists = 10\n")

@@ -54,17 +54,4 @@ def _replace(
         made = Table(*state.new_name(name))
         set_storage(state, made, "")
         inherit_partition(state, made, of, "")
-        _add(effect, created(state, made, of))
-
-
-def _add(effect: Effect, more: Effect) -> None:
-    """Add what the creation of a partition does."""
-    effect.made += more.made
-    effect.other_files += more.other_files
-    effect.leaves_made += more.leaves_made
-    effect.relations_locked += more.relations_locked
-    effect.minor += more.minor
-    for reason in more.unknown:
-        effect.add_unknown(reason)
-    for instance, rows in more.extra.items():
-        effect.add(instance, rows)
+        effect.absorb(created(state, made, of))
