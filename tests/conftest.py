@@ -10,6 +10,7 @@ import shutil
 import socket
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -66,6 +67,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         names = {*servers, *({"pg"} if "own_server" in words else ())}
         for family in sorted({"greenplum" if n.startswith("gp") else "postgres" for n in names}):
             item.add_marker(family)
+    _largest_groups_first(items)
+
+
+def _largest_groups_first(items: list[pytest.Item]) -> None:
+    """A group runs on one worker: begun late, it would run alone at the end. Single tests fill what is left."""
+    groups = [
+        str(mark.args[0]) if (mark := item.get_closest_marker("xdist_group")) else None
+        for item in items
+    ]
+    sizes = Counter(group for group in groups if group is not None)
+    order = sorted(
+        range(len(items)),
+        key=lambda n: (-sizes[groups[n]], str(groups[n])) if groups[n] else (0, ""),
+    )
+    items[:] = [items[n] for n in order]
 
 
 def missing(what: str, how: str) -> None:
