@@ -17,13 +17,13 @@ from gpcatalog.services.migrations import chosen_tables, write_migration
 from gpcatalog.services.plans import read_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from gpcatalog.migration.operations import RefusedStep, TableMigration
     from gpcatalog.planner.plan import Source
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
+def write(folder: Path, files: Iterable[tuple[str, str]]) -> None:
     """Write the files, all of them or none.
 
     Raises CatalogError where the folder is not empty or cannot be written.
@@ -39,7 +39,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
         draft = (
             folder if there else folder.absolute().parent
         ) / f".{folder.absolute().name}.{os.getpid()}.partial"
-        for name, text in files.items():
+        for name, text in files:
             place = draft / name
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text, encoding="utf-8")

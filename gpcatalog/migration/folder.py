@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import gpcatalog
 from gpcatalog.migration import journal, writer
@@ -72,7 +73,7 @@ def settings_text(writer: Writer, request: Request) -> str:
 
 
 class Folder:
-    """Writes the texts of all files; `files` maps names to texts."""
+    """Writes the texts of all files, one after the other."""
 
     def __init__(
         self,
@@ -96,16 +97,17 @@ class Folder:
             for n, w in enumerate(self.work, 1)
         ]
 
-    def files(self) -> dict[str, str]:
-        """Every file's text by its name."""
-        found = {"0000_prepare.sql": self.prepare()}
+    def files(self) -> Iterator[tuple[str, str]]:
+        """Name and text of every file. Each is made when it is asked for: together they may take
+        more memory than the plan.
+        """
+        yield "0000_prepare.sql", self.prepare()
         for work, name in zip(self.work, self.names, strict=True):
-            found[name] = self.forward(work, name)
-            found[f"rollback/{name}"] = self.back(work, name)
-        found["index.sql" if self.request.runner is Runner.PSQL else "index.txt"] = self.index()
-        found["verify.sql"] = self.verify()
-        found["cleanup.sql"] = self.cleanup()
-        return found
+            yield name, self.forward(work, name)
+            yield f"rollback/{name}", self.back(work, name)
+        yield "index.sql" if self.request.runner is Runner.PSQL else "index.txt", self.index()
+        yield "verify.sql", self.verify()
+        yield "cleanup.sql", self.cleanup()
 
     # --- parts ------------------------------------------------------------------------------------
 

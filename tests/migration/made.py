@@ -121,10 +121,11 @@ def written(
         place = kept.place(live.server.generation)
         keeper = kept.Keeper(live, place) if place is not None else None
         session = keeper.session if keeper is not None else live
-        files, work, refused = write_migration(session, plan, request or Request(), count=count)
+        made, work, refused = write_migration(session, plan, request or Request(), count=count)
+        files = dict(made)
         if keeper is not None:
             keeper.keep(plan, request or Request(), count, files)
-    command.write(folder, files)
+    command.write(folder, files.items())
     return Written(dsn, folder, sorted(files), refused, sum(len(w.forward) for w in work), work)
 
 
