@@ -35,7 +35,8 @@ from gpcatalog.probes import latency, library
 from gpcatalog.probes.auxiliary import keep_auxiliary
 from gpcatalog.probes.catalogs import CatalogSection, keep_statistics
 from gpcatalog.probes.connection import ProbeFailed, Session
-from gpcatalog.probes.files import RECONCILE_SHARE, FileSection, Listing
+from gpcatalog.probes.files import RECONCILE_SHARE, FileSection
+from gpcatalog.probes.listing import Listing
 from gpcatalog.store.schema import SCHEMA_VERSION
 from gpcatalog.store.snapshot import Writer
 
@@ -175,17 +176,17 @@ class Collector:
         with self._covered("settings"):
             self.writer.insert("setting", self.session.rows("settings"))
         files = FileSection(self.session, self.writer, self._covered, self.contents)
-        # one server lists its directories while it is asked other things; Greenplum's segments are
-        # all busy with either
+        self.progress("catalogs")
+        catalogs = CatalogSection(self.session, self.writer, self._covered, self.contents)
+        # the catalogs are counted on all segments, so that the listing does not begin before
         listing = None if self.session.server.greenplum else files.begin()
         try:
-            self.progress("catalogs")
-            catalogs = CatalogSection(self.session, self.writer, self._covered, self.contents)
             catalogs.run()
+            listing = listing or files.begin()
             self.progress("tables and partitions")
             self._relations()
             self.progress("files")
-            self._filled(files, listing or files.begin())
+            self._filled(files, listing)
         except BaseException:
             if listing is not None:
                 listing.stop()

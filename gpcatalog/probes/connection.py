@@ -19,8 +19,8 @@ from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model import secrets
 from gpcatalog.model.names import quote_literal
 from gpcatalog.model.server import Server, UnsupportedServer, identify
+from gpcatalog.probes import copy_out, library
 from gpcatalog.probes import guards as guarding
-from gpcatalog.probes import library
 from gpcatalog.probes.encodings import decoded, take_bytes, without_encoding
 from gpcatalog.probes.target import parameters
 from gpcatalog.probes.timeouts import Timeouts as Timeouts
@@ -331,18 +331,16 @@ class Session:
             return cur.fetchall()
 
     def stream_csv(self, statement: str) -> Iterator[bytes]:
-        """Blocks of CSV of one SELECT, by COPY: memory does not grow with its rows.
+        """Blocks of CSV of one SELECT, by COPY, in UTF-8: memory does not grow with its rows.
 
         Raises ProbeFailed.
         """
-        with (
-            self._failures(),
-            self._conn.cursor() as cur,
-            cur.copy(f"COPY ({statement}) TO STDOUT (FORMAT csv)".encode()) as out,
-        ):
-            raw = without_encoding(self._conn)
-            while block := out.read():
-                yield decoded(bytes(block)).encode() if raw else bytes(block)
+        with self._failures():
+            for block in copy_out.blocks(
+                self._conn, f"COPY ({statement}) TO STDOUT (FORMAT csv)".encode()
+            ):
+                # a database without an encoding has names of any bytes, and every folder file names
+                yield decoded(block).encode()
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:

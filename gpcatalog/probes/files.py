@@ -5,16 +5,14 @@ where that is denied.
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from gpcatalog.capacity.limits import FILE_BUCKETS
-from gpcatalog.model import auxiliary
 from gpcatalog.probes.connection import ProbeFailed, Session
+from gpcatalog.probes.listing import MOST_ROWS, Listing
 from gpcatalog.store.snapshot import Writer
 
 Covered = Callable[..., contextlib.AbstractContextManager[dict[str, Any]]]
@@ -31,7 +29,7 @@ LIST_SECONDS = (
 )
 CLOCK_MARGIN = 60.0  # seconds by which the clocks of hosts may differ
 
-# part codes of the probe relation_files; 11 and more are tables, by storage
+# part codes of the probes relation_files and file_owners; 11 and more are tables, by storage
 PARTS = {
     2: "auxiliary",
     3: "toast",
@@ -43,24 +41,6 @@ PARTS = {
 }
 STORAGES = {11: "heap", 12: "ao_row", 13: "ao_column", 14: "other"}
 
-_LISTED = {
-    "what": "UTINYINT",
-    "content": "INTEGER",
-    "oid": "BIGINT",
-    "node": "BIGINT",
-    "part": "UTINYINT",
-    "files": "BIGINT",
-    "bytes": "BIGINT",
-    "most": "BIGINT",
-    **{f"n{n}": "BIGINT" for n in range(7)},
-    **{f"b{n}": "BIGINT" for n in range(1, 7)},
-    "hollow": "BIGINT",
-    "forks": "BIGINT",
-    "fork_bytes": "BIGINT",
-    "fork_small": "BIGINT",
-    "fork_empty": "BIGINT",
-    "mtime": "DOUBLE",
-}
 _SEGMENT_FILES = {
     "content": "INTEGER",
     "oid": "UINTEGER",
@@ -86,72 +66,6 @@ _PART = _case(
 _STORAGE = _case("part", STORAGES | PARTS, "'unowned'")
 
 
-class Listing:
-    """One listing of the directories into files of CSV, in this thread or, with a session of its
-    own, beside what else is asked.
-
-    now: what the probe oldest_transaction said before it began: what begins later cannot have made
-         an older file
-    """
-
-    def __init__(self, session: Session, writer: Writer, now: dict[str, float | None]) -> None:
-        self.session, self.writer, self.now = session, writer, now
-        self.files: list[tuple[str, Path]] = []
-        self.seconds = 0.0
-        self._beside: Session | None = None
-        self._thread: threading.Thread | None = None
-        self._failed: Exception | None = None
-
-    def begin(self, beside: Session) -> None:
-        """List in this session, which is closed then, while others go on."""
-        self._beside = beside
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        assert self._beside is not None
-        try:
-            self._list(self._beside)
-        # whatever it is, it is raised where the listing is asked for: a part of one is none
-        except Exception as e:
-            self._failed = e
-        finally:
-            self._beside.close()
-
-    def _list(self, session: Session) -> None:
-        begun = time.perf_counter()
-        for place in session.rows("tablespaces"):
-            file = self.writer.scratch(f"files{len(self.files)}.csv")
-            statement = session.statement(
-                "relation_files",
-                folder=place["folder"],
-                tablespace=str(place["tablespace"]),
-                block=str(session.facts["block_size"]),
-                large=str(auxiliary.LARGE),
-            )
-            with file.open("wb") as out:
-                for block in session.stream_csv(statement):
-                    out.write(block)
-            self.files.append((place["folder"], file))
-        self.seconds = time.perf_counter() - begun
-
-    def end(self) -> list[tuple[str, Path]]:
-        """Folder and file of every tablespace. Raises what the listing raised."""
-        if self._thread is None:
-            self._list(self.session)
-        else:
-            self._thread.join()
-            if self._failed is not None:
-                raise self._failed
-        return self.files
-
-    def stop(self) -> None:
-        """Ask the server to drop it, and wait a moment for that; never raises."""
-        if self._beside is not None and self._thread is not None and self._thread.is_alive():
-            self._beside.cancel()
-            self._thread.join(2)
-
-
 @dataclass
 class FileSection:
     """Collects what the audit says about files.
@@ -175,39 +89,58 @@ class FileSection:
     # -- where directories may be listed -----------------------------------------------------------
 
     def begin(self) -> Listing:
-        """Begin to list the directories: on PostgreSQL in a session of its own, if one is to be
-        had.
-        """
+        """Begin to list the directories, in a session of its own if one is to be had."""
         now: dict[str, float | None] = {}
         with self.covered("oldest_transaction"):
             now = self.session.rows("oldest_transaction")[0]
-        listing = Listing(self.session, self.writer, now)
-        if not self.session.server.greenplum:
-            with contextlib.suppress(ProbeFailed):
-                listing.begin(self.session.fresh())
+        listing = Listing(self.session, self.writer, now, summed=self._summed())
+        beside = None
+        with contextlib.suppress(ProbeFailed):
+            beside = self.session.fresh()
+        listing.begin(beside)
         return listing
+
+    def _summed(self) -> bool:
+        """Whether the server sums the files: always on PostgreSQL, where it does that in a process
+        of its own while this program waits for other probes.
+        """
+        if not self.session.server.greenplum:
+            return True
+        with self.covered("catalog_rows", "catalog_rows pg_class"):
+            found = self.session.rows("catalog_rows", source="pg_catalog.pg_class")
+            return int(found[0]["rows"]) * len(self.contents) > MOST_ROWS
+        return True
 
     def from_directories(self, listing: Listing) -> bool:
         """Keep what the directories of all tablespaces hold; False, with the reason in the
         coverage, where the role may not list them.
         """
-        with self.covered("relation_files") as note:
-            columns = ", ".join(f'"{name}" {kind}' for name, kind in _LISTED.items())
-            self.writer.execute(f"CREATE TEMP TABLE listed (folder VARCHAR, {columns})")
-            files = listing.end()
+        read = False
+        with self.covered(listing.probe, "relation_files") as note:
+            listing.end()
             begun = time.perf_counter()
-            for place, file in files:
-                folder = place.replace("'", "''").replace("{", "{{").replace("}", "}}")
-                self.writer.load_csv(
-                    f"INSERT INTO listed SELECT '{folder}', * FROM {{csv}}", file, _LISTED
-                )
-                file.unlink(missing_ok=True)
+            listing.load()
             self._keep_relations()
             self._keep_totals()
-            self._keep_orphans(listing.now)
             note["seconds"] = round(listing.seconds + time.perf_counter() - begun, 6)
-            return True
-        return False
+            read = True
+        if read:
+            if not listing.summed:
+                self._look_again(listing)
+            self._keep_orphans(listing.now)
+        return read
+
+    def _look_again(self, listing: Listing) -> None:
+        """Files whose relation came, went or changed while the files were listed."""
+        with self.covered("orphan_files"):
+            listing.look_again()
+        with self.covered("file_map"):
+            # a rewritten table left an empty file behind, and is not empty
+            moved = ", ".join(map(str, listing.rewritten())) or "NULL"
+            self.writer.execute(
+                "UPDATE relation SET files = NULL, bytes = NULL, max_segment_bytes = NULL, filled ="
+                f" NULL WHERE oid IN ({moved})"
+            )
 
     def _keep_relations(self) -> None:
         stored = (
@@ -279,7 +212,7 @@ class FileSection:
         self.writer.execute(f"""
             INSERT INTO orphan
             SELECT content, node, folder, files, bytes, {clock or "NULL"} - mtime,
-                   CASE WHEN mtime >= {before} THEN 'may be in use'
+                   CASE WHEN mtime IS NULL OR mtime >= {before} THEN 'may be in use'
                         WHEN bytes = 0 AND files = 1 THEN 'awaits a checkpoint'
                         WHEN {int(now.get("prepared") or 0)} > 0 THEN 'may be of a prepared transaction'
                         ELSE 'candidate' END

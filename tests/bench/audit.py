@@ -2,25 +2,24 @@
 
     python -m tests.bench.audit "host=… port=… dbname=…" [pairs] [seconds a rival may take]
 
-Floors: the sum of the dispatched count(*) by segment of the very catalogs that the catalog section counts (pg_attribute, derived,
-not among them); psql's COPY, to nowhere, of every statement of which the audit keeps a row a leaf or more: the census, the facts of
-partitions, files and bytes. Rivals: gp_toolkit's and Greenplum's own answers to parts of the same question, as far as they finish.
+Floors: of the catalog section, the sum of the dispatched count(*) by segment of the very catalogs that it counts (pg_attribute, derived,
+not among them); of the whole audit, these counts and psql's COPY, to nowhere, of the name and size of every file, of pg_class of every
+instance and of a plain list of leaves. Rivals: gp_toolkit's and Greenplum's own answers to parts of the same question, as far as they finish.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from gpcatalog.probes import library
 from gpcatalog.probes.catalogs import CatalogSection
 from gpcatalog.probes.collect import Collector, collect
 from gpcatalog.probes.connection import ProbeFailed, Session, Timeouts, connect
 from gpcatalog.store.snapshot import Snapshot, Writer
+from tests.bench import floors
 from tests.bench.table import Line, in_pairs, seconds, show
 
 NULL = subprocess.DEVNULL
@@ -39,41 +38,6 @@ def section(session: Session, writer: Writer) -> list[str]:
         {n["probe"].split()[1] for n in collector.coverage if n["probe"].startswith(probes)}
         | {"pg_class"}
     )
-
-
-def counts(session: Session, catalogs: list[str]) -> None:
-    for name in catalogs:
-        if name == "pg_attribute":
-            continue
-        if session.server.greenplum:
-            session.query(
-                f"SELECT gp_segment_id, count(*) FROM gp_dist_random('pg_catalog.{name}') GROUP BY 1"
-            )
-        else:
-            session.query(f"SELECT count(*) FROM pg_catalog.{name}")
-
-
-def leaf_queries(session: Session) -> list[str]:
-    """SQL of every statement that has a row a leaf or more."""
-    statements = [
-        library.probe(name, session.server).statement() for name in ("relations", "partition_facts")
-    ]
-    for place in session.rows("tablespaces"):
-        block = str(session.facts["block_size"])
-        probe = library.probe("relation_files", session.server)
-        statements.append(
-            probe.statement(
-                folder=place["folder"], tablespace=str(place["tablespace"]), block=block
-            )
-        )
-    return statements
-
-
-def copied(dsn: str, statements: list[str]) -> None:
-    """psql's COPY of them to nowhere, in one process, under the planner setting that the audit uses."""
-    words = [w for s in statements for w in ("-c", f"COPY ({s}) TO STDOUT")]
-    env = {**os.environ, "PGOPTIONS": "-c random_page_cost=1.1"}
-    subprocess.run(["psql", "-X", "-d", dsn, *words], stdout=NULL, check=True, env=env)
 
 
 def audited(dsn: str) -> None:
@@ -106,12 +70,12 @@ def rivals(session: Session) -> list[tuple[str, str, tuple[str, ...]]]:
         (
             "gp_toolkit.gp_size_of_table_disk",
             "SELECT count(*), sum(sotdsize) FROM gp_toolkit.gp_size_of_table_disk",
-            ("relation_files",),
+            ("listing",),
         ),
         (
             "gp_toolkit.gp_size_of_partition_and_indexes_disk",
             "SELECT count(*), sum(sopaidpartitiontablesize) FROM gp_toolkit.gp_size_of_partition_and_indexes_disk",
-            ("relation_files",),
+            ("listing",),
         ),
     ]
 
@@ -159,6 +123,7 @@ def probes_of(dsn: str, folder: Path) -> tuple[str, dict[str, float]]:
         "catalogs": catalogs,
         "whole": whole,
         "planning": planning,
+        "listing": sum(took.get(p, 0.0) for p in ("relation_files", "orphan_files")),
     }
 
 
@@ -168,7 +133,11 @@ def measure(dsn: str, pairs: int, patience: float, folder: Path) -> tuple[str, l
     writer = Writer(folder / "sections.gpcatalog")
     with connect(dsn) as session:
         catalogs = section(session, writer)
-        statements = leaf_queries(session)
+        statements = [
+            *floors.listing(session),
+            *floors.counts(session, catalogs),
+            floors.leaves(session),
+        ]
         greenplum = session.server.greenplum
 
     def fresh_section() -> None:
@@ -177,19 +146,15 @@ def measure(dsn: str, pairs: int, patience: float, folder: Path) -> tuple[str, l
 
     def fresh_counts() -> None:
         with connect(dsn) as session:
-            counts(session, catalogs)
-
-    def fresh_relations() -> None:
-        with connect(dsn) as session, Writer(folder / "relations.gpcatalog") as writer:
-            Collector(session, writer, lambda _: None)._relations()
-            writer.abandon()
+            for statement in floors.counts(session, catalogs):
+                session.query(statement)
 
     lines = [
         in_pairs(
             "whole audit, a process",
             lambda: audited(dsn),
-            "psql COPY of its leaf queries",
-            lambda: copied(dsn, statements),
+            "psql COPY of files, pg_class, counts, leaves",
+            lambda: floors.copied(dsn, statements),
             pairs,
             1.5,
         ),
@@ -201,19 +166,12 @@ def measure(dsn: str, pairs: int, patience: float, folder: Path) -> tuple[str, l
             pairs,
             1.5,
         ),
-        in_pairs(
-            "census, stored",
-            fresh_relations,
-            "psql COPY of census and facts",
-            lambda: copied(dsn, statements[:2]),
-            pairs,
-        ),
     ]
     writer.abandon()
     if greenplum:
         lines += against_rivals(dsn, took, patience)
     most = sorted(
-        ((v, k) for k, v in took.items() if k not in ("whole", "catalogs", "planning")),
+        ((v, k) for k, v in took.items() if k not in ("whole", "catalogs", "planning", "listing")),
         reverse=True,
     )[:6]
     lines.append(

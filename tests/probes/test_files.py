@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest import mock
 
+import duckdb
 import psycopg
 import pytest
 from hypothesis import given
@@ -18,11 +20,11 @@ from hypothesis import strategies as st
 from gpcatalog.audit.files import TableFiles, build_files
 from gpcatalog.capacity.limits import GIB, MIB, bucket_of
 from gpcatalog.lab import process
-from gpcatalog.model.server import Server
-from gpcatalog.probes import library
+from gpcatalog.probes import file_sums
 from gpcatalog.probes.collect import Collector, collect
 from gpcatalog.probes.connection import connect
 from gpcatalog.probes.files import FileSection
+from gpcatalog.probes.listing import MOST_ROWS, Listing
 from gpcatalog.store.snapshot import Snapshot, Writer
 from tests.conftest import fresh_database
 
@@ -81,6 +83,7 @@ class Owners:
 
     nodes: dict[tuple[int, bool, int], int]
     parts: dict[int, tuple[int, str]]
+    indexes: set[int]
     folders: list[str]
 
 
@@ -138,7 +141,7 @@ def owners(conn: psycopg.Connection, place: Place) -> Owners:
         "SELECT DISTINCT regexp_replace(pg_relation_filepath(oid), '/[^/]+$', '') FROM pg_class"
         f" WHERE {files} AND reltablespace <> 1664 AND pg_relation_filepath(oid) IS NOT NULL"
     )
-    return Owners(nodes, parts, [folder for (folder,) in folders])
+    return Owners(nodes, parts, set(of_index), [folder for (folder,) in folders])
 
 
 def walk(place: Place, found: Owners) -> Iterator[tuple[int, bool, int, bool, int]]:
@@ -157,25 +160,44 @@ def walk(place: Place, found: Owners) -> Iterator[tuple[int, bool, int, bool, in
                     )
 
 
-def taken(place: Place, folder: Path) -> Snapshot:
-    """A snapshot of the sections that files need; a whole audit takes five times as long."""
-    with connect(place.dsn) as session, Writer(folder / "files.gpcatalog") as writer:
+def taken(place: Place, folder: Path, *, summed: bool | None = None) -> Snapshot:
+    """A snapshot of the sections that files need; a whole audit takes five times as long.
+
+    summed: the server sums the files, as it does on PostgreSQL and where there are many
+    """
+    most = 0 if summed else MOST_ROWS
+    summed = not place.greenplum if summed is None else summed
+    with (
+        mock.patch("gpcatalog.probes.files.MOST_ROWS", most),
+        connect(place.dsn) as session,
+        Writer(folder / "files.gpcatalog") as writer,
+    ):
         collector = Collector(session, writer, lambda _: None)
         collector._instances()
         collector._relations()
         files = FileSection(session, writer, collector._covered, collector.contents)
-        collector._filled(files, files.begin())
+        listing = files.begin()
+        assert listing.summed == summed
+        collector._filled(files, listing)
         collector._root_totals()
         collector._header(datetime.now(UTC), 0.0)
         return Snapshot(writer.finish())
 
 
 def compare(place: Place, conn: psycopg.Connection, folder: Path) -> int:
-    """Every number of the section against the directories; returns how many files there are."""
-    with taken(place, folder) as snapshot:
+    """Every number of the section against the directories, summed here and by the server; returns how many files there are."""
+    ways = (True, False) if place.greenplum else (True,)
+    found = {compare_with(place, conn, folder, summed=summed) for summed in ways}
+    assert len(found) == 1
+    return found.pop()
+
+
+def compare_with(place: Place, conn: psycopg.Connection, folder: Path, *, summed: bool) -> int:
+    with taken(place, folder, summed=summed) as snapshot:
         found = owners(conn, place)
         tables = {r["root"] for r in snapshot.rows("SELECT DISTINCT root FROM relation")}
-        totals: dict[tuple[int, int, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+        totals: dict[tuple[int, int, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0])
+        block = snapshot.header["block_size"]
         buckets: Counter[tuple[int, str]] = Counter()
         main: Counter[int] = Counter()
         for content, temp, node, fork, size in walk(place, found):
@@ -187,7 +209,8 @@ def compare(place: Place, conn: psycopg.Connection, folder: Path) -> int:
                 part = "fork"
             elif part == "main":
                 main[oid] += 1
-            for n, more in enumerate((1, size, size == 0, size <= MIB)):
+            hollow = size if size == block and oid in found.indexes and root and not fork else 0
+            for n, more in enumerate((1, size, size == 0, size <= MIB, hollow)):
                 totals[content, root, part][n] += more
             buckets[content, bucket_of(size).label] += 1
         said = {
@@ -196,6 +219,7 @@ def compare(place: Place, conn: psycopg.Connection, folder: Path) -> int:
                 r["bytes"],
                 r["empty_files"],
                 r["small_files"],
+                r["hollow_bytes"],
             ]
             for r in snapshot.rows("SELECT * FROM file_total WHERE basis = 'directory'")
         }
@@ -362,27 +386,28 @@ def test_postgres_after_everything(server: Place, tmp_path: Path) -> None:
     print("files, step by step:", counts)
 
 
-@given(
-    st.integers(1, 2**32 - 1),
-    st.sampled_from(["", "_fsm", "_vm", "_init"]),
-    st.integers(0, 204800),
-    st.sampled_from(["", "t_", "t3_", "t12_"]),
+FORKS = st.sampled_from(["", "_fsm", "_vm", "_init"])
+NUMBERED = st.builds(
+    "{}{}{}{}".format,
+    st.sampled_from(["", "t_", "t3_", "t12_", "x", "t"]),
+    st.integers(0, 2**33) | st.sampled_from(["007", ""]),
+    FORKS | st.just("_fms"),
+    st.integers(0, 204800).map(".{}".format) | st.sampled_from(["", ".", ".1.2", "~"]),
 )
-def test_names_are_what_the_probe_takes_them_for(
-    node: int, fork: str, segment: int, temp: str
-) -> None:
-    """The probe's way of reading a name (what is left without digits, what stands before the point) against the pattern here."""
-    name = f"{temp}{node}{fork}" + (f".{segment}" if segment else "")
-    left = name.translate(str.maketrans("", "", "0123456789"))
-    sql = library.probe("relation_files", Server("PostgreSQL", "15.0", "pg15", 150000)).sql
-    known = re.search(r"IN \(((?:'[^']*',\s*)+'[^']*')\)\) stated", sql)[1]
-    taken_as = {word.strip().strip("'") for word in known.split(",")}
+
+
+@given(NUMBERED | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12))
+def test_names_are_read_as_the_server_writes_them(name: str) -> None:
+    """Against the pattern here: number, fork, whether it is temporary; every other name is left out."""
+    read = duckdb.execute(
+        f"SELECT temp, node, fork FROM ({file_sums.READ.format(csv='(SELECT 0 AS content, $name AS file, 0 AS size)')})",
+        {"name": name},
+    ).fetchall()
     match = NAME.fullmatch(name)
-    if temp and fork == "_init":
-        return  # temporary relations have none
-    assert left in taken_as
-    assert int(name.split(".")[0].split("_")[1 if temp else 0]) == node == int(match["node"])
-    assert ("m" in name or "i" in name) == bool(fork) == bool(match["fork"])
+    if match is None or not 0 < int(match["node"]) < 2**32 or not name.isascii():
+        assert read == []
+    else:
+        assert read == [(bool(match["temp"]), int(match["node"]), bool(match["fork"]))]
 
 
 STRANGERS = [
@@ -430,12 +455,15 @@ def test_strangers_in_the_folder_are_left_alone(
                 file.unlink()
 
 
-def orphans(place: Place, folder: Path) -> list[dict]:
-    with taken(place, folder) as snapshot:
+def orphans(place: Place, folder: Path, summed: bool) -> list[dict]:
+    with taken(place, folder, summed=summed) as snapshot:
         return snapshot.rows("SELECT * FROM orphan ORDER BY content, node")
 
 
-def test_orphans_and_missing_files(place: Place, tmp_path: Path) -> None:
+@pytest.mark.parametrize("summed", [False, True])
+def test_orphans_and_missing_files(place: Place, tmp_path: Path, summed: bool) -> None:
+    if not summed and not place.greenplum:
+        return
     content = max(place.data)
     with psycopg.connect(place.dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE kept (a int, t text)")
@@ -445,7 +473,7 @@ def test_orphans_and_missing_files(place: Place, tmp_path: Path) -> None:
             place.data[content]
             / conn.execute("SELECT pg_relation_filepath('kept')").fetchone()[0].rsplit("/", 1)[0]
         )
-        before = {(o["content"], o["node"]) for o in orphans(place, tmp_path)}
+        before = {(o["content"], o["node"]) for o in orphans(place, tmp_path, summed)}
 
         def made(name: str, size: int, age: float) -> Path:
             file = folder / name
@@ -464,7 +492,11 @@ def test_orphans_and_missing_files(place: Place, tmp_path: Path) -> None:
         conn.execute("DROP TABLE dropped")
         with psycopg.connect(place.dsn) as busy:
             busy.execute("CREATE TABLE unseen AS SELECT n AS a FROM generate_series(1, 1000) n")
-            found = [o for o in orphans(place, tmp_path) if (o["content"], o["node"]) not in before]
+            found = [
+                o
+                for o in orphans(place, tmp_path, summed)
+                if (o["content"], o["node"]) not in before
+            ]
             busy.rollback()
         mine = {
             o["node"]: o for o in found if o["node"] > 4_000_000_000 and o["content"] == content
@@ -492,13 +524,86 @@ def test_orphans_and_missing_files(place: Place, tmp_path: Path) -> None:
         hidden = file.with_name("hidden")
         file.rename(hidden)
         try:
-            missing = [o for o in orphans(place, tmp_path) if o["kind"] == "missing"]
+            missing = [o for o in orphans(place, tmp_path, summed) if o["kind"] == "missing"]
         finally:
             hidden.rename(file)
         assert [(o["content"], o["node"], o["files"]) for o in missing] == [
             (content, int(file.name), 0)
         ]
-        assert not [o for o in orphans(place, tmp_path) if o["kind"] == "missing"]
+        assert not [o for o in orphans(place, tmp_path, summed) if o["kind"] == "missing"]
+
+
+@pytest.mark.parametrize("first", ["relations", "files"])
+def test_what_changes_between_relations_and_files_is_no_orphan(
+    cluster: Place, tmp_path: Path, first: str
+) -> None:
+    """Dropped, rewritten and created between the two: nothing is a candidate, nothing is missing."""
+    rows = "AS SELECT n AS a FROM generate_series(1, 1000) n"
+    with (
+        psycopg.connect(cluster.dsn, autocommit=True) as conn,
+        connect(cluster.dsn) as session,
+        Writer(tmp_path / "s.gpcatalog") as writer,
+    ):
+        conn.execute("SET client_min_messages = error")
+        for name in ("dropped", "rewritten", "stays"):
+            conn.execute(f"CREATE TABLE {name} {rows}".encode())
+        conn.execute("CHECKPOINT")
+        collector = Collector(session, writer, lambda _: None)
+        collector._instances()
+        collector._relations()
+        section = FileSection(session, writer, collector._covered, collector.contents)
+        now = session.rows("oldest_transaction")[0]
+        # all that follows would be young
+        now = {**now, "clock": now["clock"] + 86400, "oldest": None}
+        listing = Listing(session, writer, now, summed=False)
+        reads = [listing.read_relations, lambda: listing.read_files(session)]
+        for n, read in enumerate(reads if first == "relations" else reads[::-1]):
+            read()
+            if n == 0:
+                conn.execute("DROP TABLE dropped")
+                conn.execute("VACUUM FULL rewritten")
+                conn.execute(f"CREATE TABLE created {rows}".encode())
+        assert section.from_directories(listing)
+        listed = writer.execute(
+            "SELECT count(*) FROM numbered WHERE (oid IS NULL) <> (bucket IS NULL)"
+        )
+        kinds = {kind for (kind,) in writer.execute("SELECT kind FROM orphan")}
+        files = {
+            name: (count, filled)
+            for name, count, filled in writer.execute("SELECT name, files, filled FROM relation")
+        }
+        writer.abandon()
+    assert listed[0][0] > 0  # the two differ
+    # a dropped relation keeps its empty first file until the next checkpoint
+    assert kinds <= {"awaits a checkpoint"} | ({"candidate"} if first == "relations" else set())
+    assert files["rewritten"] == (None, None)
+    assert files["stays"] == (3, True)
+
+
+def test_files_that_cannot_be_looked_at_again_have_no_age(
+    cluster: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpcatalog.probes.listing.LOOK_SECONDS", -1.0)
+    with psycopg.connect(cluster.dsn, autocommit=True) as conn:
+        found = conn.execute("SELECT pg_relation_filepath('pg_class')").fetchone()
+    assert found is not None
+    file = (cluster.data[1] / found[0]).with_name("4000000009")
+    file.write_bytes(b"x" * 100)
+    process.hand_over(file)
+    os.utime(file, (1, 1))
+    try:
+        with (
+            connect(cluster.dsn) as session,
+            Snapshot(collect(session, tmp_path / "s.gpcatalog")) as snapshot,
+        ):
+            (orphan,) = snapshot.rows("SELECT * FROM orphan WHERE node = 4000000009")
+            note = snapshot.one("SELECT * FROM coverage WHERE probe = 'orphan_files'")
+    finally:
+        file.unlink()
+    assert (orphan["content"], orphan["bytes"], orphan["age_seconds"]) == (1, 100, None)
+    assert orphan["kind"] == "may be in use"
+    assert note["status"] == "timed out"
+    assert "were not read again" in note["reason"]
 
 
 @pytest.mark.parametrize("filled", [False, True])

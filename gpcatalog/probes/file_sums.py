@@ -1,0 +1,264 @@
+"""Sums over the files of a listing, in the work file of a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpcatalog.capacity.limits import FILE_BUCKETS, MIB
+from gpcatalog.model.auxiliary import LARGE
+from gpcatalog.store.snapshot import Writer
+
+LISTED = {
+    "what": "UTINYINT",
+    "content": "INTEGER",
+    "oid": "BIGINT",
+    "node": "BIGINT",
+    "part": "UTINYINT",
+    "files": "BIGINT",
+    "bytes": "BIGINT",
+    "most": "BIGINT",
+    **{f"n{n}": "BIGINT" for n in range(7)},
+    **{f"b{n}": "BIGINT" for n in range(1, 7)},
+    "hollow": "BIGINT",
+    "forks": "BIGINT",
+    "fork_bytes": "BIGINT",
+    "fork_small": "BIGINT",
+    "fork_empty": "BIGINT",
+    "mtime": "DOUBLE",
+}
+"""Columns of the temporary table `listed`, behind the folder; the probe relation_files has them, and
+says what they mean."""
+
+_FILES = {"content": "SMALLINT", "file": "VARCHAR", "size": "BIGINT"}
+_MAP = {
+    "content": "SMALLINT",
+    "temp": "UTINYINT",
+    "node": "UINTEGER",
+    "oid": "UINTEGER",
+    "tablespace": "UINTEGER",
+}
+_OWNERS = {"oid": "UINTEGER", "root": "UINTEGER", "part": "UTINYINT"}
+
+# a data file: t<backend>_ where the relation is temporary, the number, the fork, and the segment of a
+# large file or the number of a column's file
+_NAME = r"^(t[0-9]*_)?([0-9]+)(_fsm|_vm|_init)?(\.[0-9]+)?$"
+READ = f"""
+    SELECT content, CASE WHEN part.temp = '' THEN 0 ELSE 1 END AS temp, try_cast(part.node AS UINTEGER) AS node,
+           part.fork <> '' AS fork, file, size
+      FROM (SELECT *, regexp_extract(file, '{_NAME}', ['temp', 'node', 'fork']) AS part FROM {{csv}})
+     WHERE try_cast(part.node AS UINTEGER) > 0"""
+"""The data files of a table of content, file (name) and size, for which {csv} stands; other names are
+left out."""
+_BUCKET = (
+    "CASE "
+    + " ".join(
+        f"WHEN size <= {bucket.upper} THEN {n}"
+        for n, bucket in enumerate(FILE_BUCKETS)
+        if bucket.upper is not None
+    )
+    + f" ELSE {len(FILE_BUCKETS) - 1} END"
+)
+# buckets of files of at most 1 MB
+_SMALL = ", ".join(
+    str(n)
+    for n, bucket in enumerate(FILE_BUCKETS)
+    if bucket.upper is not None and bucket.upper <= MIB
+)
+_KEY = "tablespace, content, temp, node"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A directory that was listed: its name as the server has it, the tablespace, the rows."""
+
+    name: str
+    tablespace: int
+    file: Path
+
+
+def _shape(columns: dict[str, str]) -> str:
+    return ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
+
+
+def _load(writer: Writer, table: str, columns: dict[str, str], file: Path) -> None:
+    writer.execute(f"CREATE TEMP TABLE {table} ({_shape(columns)})")
+    writer.load_csv(f"INSERT INTO {table} SELECT * FROM {{csv}}", file, columns)
+    file.unlink(missing_ok=True)
+
+
+def _create(writer: Writer) -> None:
+    writer.execute(f"CREATE TEMP TABLE listed (folder VARCHAR, {_shape(LISTED)})")
+
+
+def take(writer: Writer, folders: Sequence[Folder]) -> None:
+    """Fill `listed` with the answers of the probe relation_files."""
+    _create(writer)
+    for folder in folders:
+        name = folder.name.replace("'", "''").replace("{", "{{").replace("}", "}}")
+        writer.load_csv(f"INSERT INTO listed SELECT '{name}', * FROM {{csv}}", folder.file, LISTED)
+        folder.file.unlink(missing_ok=True)
+
+
+def load(writer: Writer, folders: Sequence[Folder], relations: Path, owners: Path) -> None:
+    """Join files and relations in the temporary table numbered: the files of each number by size.
+
+    Columns: tablespace, content, temp, node, fork, bucket (of FILE_BUCKETS), files, bytes; oid,
+    root and part of the relation. oid is NULL where no row of pg_class has the number, part where
+    the coordinator does not know the relation, bucket where the relation has no file.
+
+    relations, owners: rows of the probes file_map and file_owners
+    """
+    do = writer.execute
+    _load(writer, "file_map", _MAP, relations)
+    _load(writer, "file_owner", _OWNERS, owners)
+    do("CREATE TEMP TABLE folder_now (tablespace UINTEGER, folder VARCHAR)")
+    do(
+        "CREATE TEMP TABLE file_now (tablespace UINTEGER, content SMALLINT, temp UTINYINT, node"
+        " UINTEGER, fork BOOLEAN, bucket UTINYINT, size BIGINT)"
+    )
+    for folder in folders:
+        do("INSERT INTO folder_now VALUES (?, ?)", [folder.tablespace, folder.name])
+        writer.load_csv(
+            f"INSERT INTO file_now SELECT {folder.tablespace}, content, temp, node, fork, {_BUCKET},"
+            f" size FROM ({READ})",
+            folder.file,
+            _FILES,
+        )
+    do(
+        "CREATE TEMP TABLE numbered (tablespace UINTEGER, content SMALLINT, temp UTINYINT, node"
+        " UINTEGER, fork BOOLEAN, bucket UTINYINT, files UINTEGER, bytes BIGINT, oid UINTEGER,"
+        " root UINTEGER, part UTINYINT)"
+    )
+    # one instance after the other takes less memory
+    for (content,) in do(
+        "SELECT content FROM file_now UNION SELECT content FROM file_map ORDER BY content"
+    ):
+        do(f"""
+            INSERT INTO numbered
+            SELECT tablespace, {content}, temp, node, coalesce(fork, false), bucket, coalesce(files, 0), coalesce(bytes, 0),
+                   oid, root, part
+              FROM (SELECT tablespace, temp, node, fork, bucket, count(*) AS files, sum(size) AS bytes
+                      FROM file_now WHERE content = {content} GROUP BY ALL)
+              FULL JOIN (SELECT tablespace, temp, node, max(oid) AS oid FROM file_map
+                          WHERE content = {content} AND node > 0 AND tablespace IN (SELECT tablespace FROM folder_now)
+                          GROUP BY ALL)
+                   USING (tablespace, temp, node)
+              LEFT JOIN file_owner USING (oid)
+        """)
+    for table in ("file_map", "file_owner", "file_now"):
+        do(f"DROP TABLE {table}")
+
+
+def add_up(writer: Writer, block: int) -> None:
+    """Fill `listed` from `numbered`, without files that have no relation. block: bytes of a page."""
+    _create(writer)
+    do = writer.execute
+    buckets = ", ".join(
+        f"coalesce(sum(files) FILTER (bucket = {n}), 0) AS n{n}" for n in range(7)
+    ) + "".join(f", coalesce(sum(bytes) FILTER (bucket = {n}), 0) AS b{n}" for n in range(1, 7))
+    forks = (
+        "coalesce(sum(files) FILTER (fork), 0) AS forks, coalesce(sum(bytes) FILTER (fork), 0) AS"
+        f" fork_bytes, coalesce(sum(files) FILTER (fork AND bucket IN ({_SMALL})), 0) AS fork_small,"
+        " coalesce(sum(files) FILTER (fork AND bucket = 0), 0) AS fork_empty"
+    )
+    main = "coalesce(sum(bytes) FILTER (NOT fork), 0)"
+    do(f"""
+        INSERT INTO listed BY NAME
+        SELECT 1 AS what, oid, sum(files) AS files, sum(bytes) AS bytes, max(main) AS most,
+               sum(forks) AS forks, sum(fork_bytes) AS fork_bytes
+          FROM (SELECT content, oid, sum(files) AS files, sum(bytes) AS bytes, {main} AS main, {forks}
+                  FROM numbered WHERE part > 10 AND oid >= 16384 AND bucket IS NOT NULL GROUP BY content, oid)
+         GROUP BY oid
+    """)
+    # the last file of a large index may have a single page too
+    large = (
+        f"SELECT DISTINCT {_KEY}, true AS large FROM numbered WHERE part IN (4, 5, 6) AND bucket ="
+        f" {len(FILE_BUCKETS) - 1}"
+    )
+    hollow = f"NOT fork AND part IN (4, 5, 6) AND large IS NULL AND bytes = {block}"
+    do(f"""
+        INSERT INTO listed BY NAME
+        SELECT 2 AS what, content, root AS oid, part, sum(files) AS files, sum(bytes) AS bytes, {buckets},
+               coalesce(sum(bytes) FILTER ({hollow}), 0) AS hollow, {forks}
+          FROM numbered LEFT JOIN ({large}) USING ({_KEY}) WHERE bucket IS NOT NULL
+         GROUP BY content, root, part
+    """)
+    do(f"""
+        INSERT INTO listed BY NAME
+        SELECT DISTINCT 4 AS what, content, oid, node, folder
+          FROM numbered JOIN folder_now USING (tablespace)
+         WHERE oid IS NOT NULL AND (bucket IS NULL OR fork AND ({_KEY}) NOT IN (
+                   SELECT ({_KEY}) FROM numbered
+                    WHERE NOT fork AND bucket IS NOT NULL AND oid IN (SELECT oid FROM numbered WHERE fork)))
+    """)
+    do(f"""
+        INSERT INTO listed BY NAME
+        SELECT 5 AS what, content, oid, part, sum(files) AS files, sum(bytes) AS bytes, {forks}
+          FROM numbered WHERE part IN (2, 5) GROUP BY content, oid, part HAVING {main} >= {LARGE}
+    """)
+
+
+def find_orphans(writer: Writer, folders: Sequence[Folder]) -> None:
+    """Put the files without a row in pg_class into the temporary table orphan_now: tablespace,
+    content, temp, node, file, size, and mtime (seconds since 1970), which is NULL at first.
+    """
+    writer.execute(
+        "CREATE TEMP TABLE orphan_now (tablespace UINTEGER, content SMALLINT, temp UTINYINT, node"
+        " UINTEGER, file VARCHAR, size BIGINT, mtime DOUBLE)"
+    )
+    writer.execute(
+        f"CREATE TEMP TABLE orphan_node AS SELECT DISTINCT {_KEY} FROM numbered WHERE oid IS NULL"
+    )
+    some = {t for (t,) in writer.execute("SELECT DISTINCT tablespace FROM orphan_node")}
+    for folder in folders:
+        if folder.tablespace in some:
+            writer.load_csv(
+                f"INSERT INTO orphan_now SELECT {folder.tablespace}, content, temp, node, file,"
+                f" size, NULL FROM ({READ}) SEMI JOIN (FROM orphan_node WHERE tablespace ="
+                f" {folder.tablespace}) USING (content, temp, node)",
+                folder.file,
+                _FILES,
+            )
+        folder.file.unlink(missing_ok=True)
+
+
+def look(writer: Writer, tablespace: int, names: str, file: Path) -> None:
+    """Take the answer of the probe orphan_files for these names (SQL, comma-separated): files that
+    are gone leave orphan_now, the others have a time.
+    """
+    _load(writer, "looked", _FILES | {"mtime": "DOUBLE"}, file)
+    writer.execute(
+        "UPDATE orphan_now SET size = l.size, mtime = l.mtime FROM looked l WHERE tablespace ="
+        f" {tablespace} AND l.content = orphan_now.content AND l.file = orphan_now.file"
+    )
+    writer.execute(
+        f"DELETE FROM orphan_now WHERE tablespace = {tablespace} AND file IN ({names}) AND mtime IS"
+        " NULL"
+    )
+    writer.execute("DROP TABLE looked")
+
+
+def add_orphans(writer: Writer) -> None:
+    """Add what is in orphan_now to `listed`; the time of a number is unknown if that of one of its
+    files is.
+    """
+    writer.execute(f"""
+        INSERT INTO listed BY NAME
+        SELECT 3 AS what, folder, content, node, count(*) AS files, sum(size) AS bytes,
+               CASE WHEN count(mtime) = count(*) THEN max(mtime) END AS mtime
+          FROM orphan_now JOIN folder_now USING (tablespace)
+         GROUP BY {_KEY}, folder
+    """)
+
+
+def moved(writer: Writer, relations: Path) -> list[int]:
+    """Relations whose number differs from that in `numbered`. relations: new rows of file_map."""
+    _load(writer, "file_map", _MAP, relations)
+    found = writer.execute(
+        "SELECT DISTINCT oid FROM numbered JOIN file_map m USING (oid, content) WHERE"
+        " numbered.node <> m.node ORDER BY oid"
+    )
+    writer.execute("DROP TABLE file_map")
+    return [oid for (oid,) in found]

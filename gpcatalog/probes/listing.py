@@ -1,0 +1,186 @@
+"""One listing of the data directories: the files of each relation, and files without a relation.
+
+Of a Greenplum cluster with few relations the names and sizes are returned and summed here: its
+segments take several times as long for the same sums. Of many, as on many segments, more rows would
+pass the coordinator than the segments need time to sum. PostgreSQL sums them in a process of its own
+while other probes run.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+from gpcatalog.model import auxiliary
+from gpcatalog.model.names import quote_literal
+from gpcatalog.probes import file_sums
+from gpcatalog.probes.connection import ProbeFailed, Session
+from gpcatalog.store.snapshot import Writer
+
+MOST_ROWS = 2_000_000  # rows of pg_class on all instances up to which files are summed here
+NAMES_A_LOOK = 2_000  # files without a row that one statement looks at again
+LOOK_SECONDS = 10.0  # after which no more of them are looked at
+
+
+def keep(session: Session, probe: str, file: Path, **values: str) -> None:
+    """Store the rows of a probe as a file of CSV. Raises ProbeFailed."""
+    statement = session.statement(probe, **values)
+    with file.open("wb") as out:
+        for block in session.stream_csv(statement):
+            out.write(block)
+
+
+class Listing:
+    """One listing of the directories into files of CSV, at the same time as other probes if there
+    is a session for it.
+
+    Where names are returned, the relations and the files are read at nearly the same time, in any
+    order: what is created, rewritten or dropped between the two is found as a file without a
+    relation or the reverse, and is looked at again.
+
+    now:    what the probe oldest_transaction returned before it began: what begins later cannot
+            have made an older file
+    summed: whether the server sums the files
+    """
+
+    def __init__(
+        self, session: Session, writer: Writer, now: dict[str, float | None], *, summed: bool
+    ) -> None:
+        self.session, self.writer, self.now, self.summed = session, writer, now, summed
+        self.folders: list[file_sums.Folder] = []
+        self.seconds = 0.0  # from the first to the last statement
+        self._begun = time.perf_counter()
+        self._map = writer.scratch("file_map.csv")
+        self._owners = writer.scratch("file_owners.csv")
+        self._beside: Session | None = None
+        self._thread: threading.Thread | None = None
+        self._failed: Exception | None = None
+
+    @property
+    def probe(self) -> str:
+        """The probe that lists."""
+        return "relation_files" if self.summed else "file_names"
+
+    def begin(self, beside: Session | None) -> None:
+        """List in the session `beside`, which is closed afterwards; without it, return when all is
+        read.
+
+        What fails is raised by `end`.
+        """
+        self._beside = beside
+        if beside is not None:
+            self._thread = threading.Thread(target=self._run, args=(beside,), daemon=True)
+            self._thread.start()
+        try:
+            if not self.summed:
+                self.read_relations()
+            if beside is None:
+                self.read_files(self.session)
+        except ProbeFailed as e:
+            self._failed = e
+
+    def _run(self, beside: Session) -> None:
+        try:
+            self.read_files(beside)
+        # whatever it is, it is raised where the listing is asked for: a part of one is none
+        except Exception as e:
+            self._failed = e
+        finally:
+            beside.close()
+
+    def read_relations(self) -> None:
+        """Which relation each file number belongs to. Raises ProbeFailed."""
+        keep(self.session, "file_map", self._map)
+        keep(self.session, "file_owners", self._owners)
+        self.seconds = time.perf_counter() - self._begun
+
+    def read_files(self, session: Session) -> None:
+        """The files of all tablespaces. Raises ProbeFailed."""
+        for place in session.rows("tablespaces"):
+            file = self.writer.scratch(f"files{len(self.folders)}.csv")
+            values = {"folder": place["folder"]}
+            if self.summed:
+                values |= {
+                    "tablespace": str(place["tablespace"]),
+                    "block": str(session.facts["block_size"]),
+                    "large": str(auxiliary.LARGE),
+                }
+            keep(session, self.probe, file, **values)
+            self.folders.append(file_sums.Folder(place["folder"], int(place["tablespace"]), file))
+        self.seconds = time.perf_counter() - self._begun
+
+    def end(self) -> None:
+        """Wait for the listing. Raises what failed."""
+        if self._thread is not None:
+            self._thread.join()
+        if self._failed is not None:
+            raise self._failed
+
+    def stop(self) -> None:
+        """Ask the server to drop it, and wait a moment for that; never raises."""
+        if self._beside is not None and self._thread is not None and self._thread.is_alive():
+            self._beside.cancel()
+            self._thread.join(2)
+
+    def load(self) -> None:
+        """Fill the temporary table `listed` (file_sums.LISTED), except for files without a
+        relation where names were returned: `look_again` adds these.
+        """
+        if self.summed:
+            file_sums.take(self.writer, self.folders)
+        else:
+            file_sums.load(self.writer, self.folders, self._map, self._owners)
+            file_sums.add_up(self.writer, self.session.facts["block_size"])
+
+    def look_again(self) -> None:
+        """Add the files without a relation that still exist, with their times.
+
+        Raises ProbeFailed where some were not looked at; they are added without a time.
+        """
+        file_sums.find_orphans(self.writer, self.folders)
+        try:
+            self._look_at_orphans()
+        finally:
+            file_sums.add_orphans(self.writer)
+
+    def _look_at_orphans(self) -> None:
+        begun, looked = time.perf_counter(), 0
+        names = {
+            folder.tablespace: [
+                name
+                for (name,) in self.writer.execute(
+                    "SELECT DISTINCT file FROM orphan_now WHERE tablespace = ? ORDER BY file",
+                    [folder.tablespace],
+                )
+            ]
+            for folder in self.folders
+        }
+        total = sum(map(len, names.values()))
+        for folder in self.folders:
+            of = names[folder.tablespace]
+            for start in range(0, len(of), NAMES_A_LOOK):
+                if time.perf_counter() - begun > LOOK_SECONDS:
+                    raise ProbeFailed(
+                        "timed out",
+                        f"{total - looked:,} of {total:,} names of files without a row in pg_class"
+                        f" were not read again within {LOOK_SECONDS:g} seconds: their age is"
+                        " unknown",
+                    )
+                some = of[start : start + NAMES_A_LOOK]
+                wanted = ", ".join(map(quote_literal, some))
+                file = self.writer.scratch("orphans.csv")
+                keep(self.session, "orphan_files", file, folder=folder.name, files=wanted)
+                file_sums.look(self.writer, folder.tablespace, wanted, file)
+                looked += len(some)
+
+    def rewritten(self) -> list[int]:
+        """Relations whose file number changed since they were read: what was listed under the old
+        number is no longer theirs. Only asked where a file without a relation has rows.
+
+        Raises ProbeFailed.
+        """
+        if not self.writer.execute("SELECT 1 FROM orphan_now WHERE size > 0 LIMIT 1"):
+            return []
+        keep(self.session, "file_map", self._map)
+        return file_sums.moved(self.writer, self._map)
