@@ -1,7 +1,7 @@
 """Every claim of speed and size in one table, each a ratio against a floor or rival measured in the same run.
 
     python -m tests.bench [--gp6 CONNINFO] [--gp7 CONNINFO] [--pg CONNINFO] [--pairs 5] [--patience 120] [--leaves 100000 1000000 5400000]
-                          [--readers] [--load PAIRS]
+                          [--readers] [--load PAIRS] [--save FILE] [--compare FILE]
     python -m tests.bench fill CONNINFO LEAVES     # makes tables of 20 columns with so many daily leaves, ao_column on Greenplum
     python -m tests.bench grow CONNINFO LEAVES …   # fills to each number in turn and audits: is the cost linear
 
@@ -13,6 +13,7 @@ of the project's issues; a line without one only tells.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import subprocess
@@ -26,8 +27,8 @@ import psycopg
 
 from gpcatalog.lab.synthetic import published
 from gpcatalog.store.snapshot import Snapshot
-from tests.bench import audit, files, html_size, load, plan_scale, readers
-from tests.bench.table import Line, show
+from tests.bench import audit, files, html_size, load, plan_scale, readers, table
+from tests.bench.table import Line
 
 MB, GB = 2**20, 2**30
 MEMORY = {
@@ -274,13 +275,27 @@ def main() -> None:
         default=0,
         help="what an audit does to 100 sessions of DDL, in so many pairs",
     )
+    parser.add_argument("--save", metavar="FILE", help="write the ratios to this file")
+    parser.add_argument(
+        "--compare",
+        metavar="FILE",
+        help="print ratios that are more than 10 % worse than those saved",
+    )
     if sys.argv[1:2] == ["fill"]:
         fill(sys.argv[2], int(sys.argv[3]))
         return
     if sys.argv[1:2] == ["grow"]:
-        show("An audit as its database grows", grow(sys.argv[2], [int(n) for n in sys.argv[3:]]))
+        table.show(
+            "An audit as its database grows", grow(sys.argv[2], [int(n) for n in sys.argv[3:]])
+        )
         return
     chosen = parser.parse_args()
+    shown: list[tuple[str, list[Line]]] = []
+
+    def show(title: str, lines: list[Line]) -> None:
+        table.show(title, lines)
+        shown.append((title, lines))
+
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for server in ("gp6", "gp7", "pg"):
@@ -308,6 +323,11 @@ def main() -> None:
         if chosen.leaves:
             show("Synthetic snapshots, 331 tables", synthetic(sorted(chosen.leaves), folder))
         show("DDL", [dialect()])
+    ratios = table.ratios(shown)
+    if chosen.save:
+        Path(chosen.save).write_text(json.dumps(ratios, indent=1, sort_keys=True) + "\n")
+    if chosen.compare and table.regressions(json.loads(Path(chosen.compare).read_text()), ratios):
+        sys.exit(1)
 
 
 if __name__ == "__main__":

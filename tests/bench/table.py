@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -75,3 +75,31 @@ def show(title: str, lines: Sequence[Line]) -> None:
         print(
             f"  {line.what:<34} {'faster than' if line.times_faster else ':'} {line.floor:<46} {ratio:>10}  {bound:<11} {line.verdict:<6}  {line.detail}"
         )
+
+
+WORSE = 1.1  # of a ratio: from here on it is a regression
+
+
+def ratios(tables: Iterable[tuple[str, Sequence[Line]]]) -> dict[str, list[float]]:
+    """Ratio by the names of table, line and floor; [0 or 1, ratio]: 1 where a higher one is better."""
+    return {
+        f"{title}: {line.what} : {line.floor}": [float(line.times_faster), line.ratio]
+        for title, lines in tables
+        for line in lines
+        if line.ratio is not None
+    }
+
+
+def regressions(before: dict[str, list[float]], now: dict[str, list[float]]) -> list[str]:
+    """Print and return the lines of both that became more than 10 % worse."""
+    found = []
+    for name in sorted(before.keys() & now.keys()):
+        higher, was = before[name]
+        ratio = now[name][1]
+        worse = was / ratio if higher else ratio / was
+        if worse > WORSE:
+            found.append(f"{name}: {was:.2f} × before, {ratio:.2f} × now")
+    print(f"\n{len(before.keys() & now.keys())} ratios compared, {len(found)} more than 10 % worse")
+    for line in found:
+        print(f"  {line}")
+    return found
