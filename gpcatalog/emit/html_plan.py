@@ -246,6 +246,12 @@ def _summary(found: Outlook, plan: Plan, changed_tables: int) -> str:
         if e.scan_bytes_per_day
         else ""
     )
+    waits = {w.way: duration(w.waiting) for w in plan.merge_ways}
+    if waits:
+        more += (
+            f" Readers wait {waits['scripts']} while the scripts of migrate merge partitions, and"
+            f" {waits['MERGE PARTITIONS']} with MERGE PARTITIONS (estimates)."
+        )
     return (
         f"The plan changes {count(changed_tables)} of"
         f" {plural(len(found.tables), 'partitioned table')}: {did or 'rebuilt'}."

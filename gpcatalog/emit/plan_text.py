@@ -348,6 +348,7 @@ def show(
         f"{size(e.rewrite)} rewritten in about {duration(e.seconds)} (estimate),"
         f" queries read {size(e.scan_bytes_per_day)} more per day (estimate)",
     )
+    _ways(plan, out)
     _limits(plan, out)
     _tables(tables, "files per segment" if s.segments else "files", out)
     _drops(tables, plan, out)
@@ -364,6 +365,21 @@ def show(
             f" {plural(len(tables), 'partitioned table')} {'changes' if planned == 1 else 'change'}."
         )
     )
+
+
+def _ways(plan: Plan, out: Console) -> None:
+    """Print how long readers wait with each way to merge."""
+    if not plan.merge_ways:
+        return
+    found = {w.way: w for w in plan.merge_ways}
+    ours, theirs = found["scripts"], found["MERGE PARTITIONS"]
+    _line(
+        out,
+        f"merges take about {duration(ours.seconds)}: readers wait {duration(ours.waiting)} of it"
+        f" with the scripts of migrate, and {duration(theirs.waiting)} with MERGE PARTITIONS"
+        " (--merge-partitions), which takes as long",
+    )
+    _line(out, f"(estimates; {ours.source})")
 
 
 def explain(table_plan: TablePlan, rows: list[Row], out: Console) -> None:

@@ -79,6 +79,19 @@ class Effort(msgspec.Struct, kw_only=True, frozen=True):
     dropped: int
 
 
+class MergeWay(msgspec.Struct, kw_only=True, frozen=True):
+    """One way to carry out all merges: "scripts" of `migrate`, or "MERGE PARTITIONS" of the server.
+
+    seconds: of all merges; waiting: of these, how long readers wait. Both are estimates; source:
+             of the second one
+    """
+
+    way: str
+    seconds: float
+    waiting: float
+    source: str
+
+
 class LimitLine(msgspec.Struct, kw_only=True, frozen=True):
     """One limit of the call or the policy, what there was and what there will be."""
 
@@ -214,6 +227,7 @@ class Plan(msgspec.Struct, kw_only=True):
     basis: list[str]
     notes: list[str]
     times: list[StatementTime] = []
+    merge_ways: list[MergeWay] = []
     tables: list[TablePlan] = []
 
 

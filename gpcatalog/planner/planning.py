@@ -25,6 +25,7 @@ from gpcatalog.model.properties import FACT, Properties, of_facts
 from gpcatalog.model.quantity import plural
 from gpcatalog.planner import budget, curve, limits, losses, policy, proposals, table_level, totals
 from gpcatalog.planner.group import Problem, prepare, solve
+from gpcatalog.planner.merge_ways import merge_ways
 from gpcatalog.planner.plan import (
     CurvePoint,
     Effort,
@@ -594,6 +595,7 @@ def _fill(
         workload_given=reader.workload is not None,
         curve=points,
         times=times(reader, planned.table_plans, kept, first, last),
+        merge_ways=merge_ways(source, planned.table_plans),
         basis=_basis(planned, source),
         notes=_notes(planned, source),
     )

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -746,3 +747,27 @@ def test_files_of_hosts_with_different_numbers_of_segments() -> None:
     assert fewer > 0
     (found,) = [x for x in plan.limits if x.name == "files on the host with the most files"]
     assert (found.before, found.after) == (100_000, 100_000 - fewer)
+
+
+@pytest.mark.parametrize(("generation", "number"), [("gp7", 0), ("pg15", 0), ("pg19", 2)])
+def test_both_ways_to_merge_where_the_server_has_one(
+    app: typer.Typer, tmp_path: Path, generation: str, number: int
+) -> None:
+    """The time is that of the merges alone, and readers wait for a part of it."""
+    specs = [replace(s, storage="heap") for s in synthetic.published(4000, 5)]
+    file = synthetic.write(tmp_path / "s.gpcatalog", specs, generation=generation)
+    with Snapshot(file) as snapshot:
+        full = planning.make(snapshot, None, Request(Limits())).full()
+    assert full.effort.merges
+    assert len(full.merge_ways) == number
+    said = CliRunner().invoke(app, ["--snapshot", str(file)]).output
+    assert ("MERGE PARTITIONS" in said) == bool(number)
+    if number:
+        scripts, server = full.merge_ways
+        merges = [s for t in full.tables for s in t.steps if isinstance(s, Merge)]
+        assert scripts.seconds == server.seconds
+        assert scripts.seconds == pytest.approx(sum(s.cost.seconds for s in merges), rel=0.01)
+        assert 0 < scripts.waiting < server.waiting < server.seconds
+        out = tmp_path / "plan.json"
+        CliRunner().invoke(app, ["--snapshot", str(file), "--format", "json", "-o", str(out)])
+        assert plan_file.read(out.read_bytes()).merge_ways == full.merge_ways

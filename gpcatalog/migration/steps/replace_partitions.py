@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
+from gpcatalog.capacity.seconds import SERVER_MERGE_SINCE
 from gpcatalog.migration import subtree, swaps
 from gpcatalog.migration.classic_spelling import partition
 from gpcatalog.migration.declarative import Declarative
@@ -118,7 +119,7 @@ class ReplacePartitions(PartitionOperation):
         if (
             not writing.forward
             or server.greenplum
-            or server.version_num < 190000
+            or server.version_num < SERVER_MERGE_SINCE
             or not 0 < self.needs.seconds <= seconds
         ):
             return False
