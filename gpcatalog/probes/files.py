@@ -132,8 +132,12 @@ class FileSection:
 
     def _look_again(self, listing: Listing) -> None:
         """Files whose relation came, went or changed while the files were listed."""
+        if not listing.find_orphans():
+            return
         with self.covered("orphan_files"):
             listing.look_again()
+        if not listing.with_rows():
+            return
         with self.covered("file_map"):
             # a rewritten table left an empty file behind, and is not empty
             moved = ", ".join(map(str, listing.rewritten())) or "NULL"

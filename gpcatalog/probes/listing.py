@@ -79,6 +79,9 @@ class Listing:
                 self.read_files(self.session)
         except ProbeFailed as e:
             self._failed = e
+        except BaseException:
+            self.stop()
+            raise
 
     def _run(self, beside: Session) -> None:
         try:
@@ -133,12 +136,23 @@ class Listing:
             file_sums.load(self.writer, self.folders, self._map, self._owners)
             file_sums.add_up(self.writer, self.session.facts["block_size"])
 
+    def find_orphans(self) -> bool:
+        """Whether files without a relation were listed, where names were returned."""
+        file_sums.find_orphans(self.writer, self.folders)
+        return self._any_orphan()
+
+    def with_rows(self) -> bool:
+        """Whether some of these still exist and are not empty."""
+        return self._any_orphan("WHERE size > 0")
+
+    def _any_orphan(self, where: str = "") -> bool:
+        return bool(self.writer.execute(f"SELECT 1 FROM orphan_now {where} LIMIT 1"))
+
     def look_again(self) -> None:
         """Add the files without a relation that still exist, with their times.
 
         Raises ProbeFailed where some were not looked at; they are added without a time.
         """
-        file_sums.find_orphans(self.writer, self.folders)
         try:
             self._look_at_orphans()
         finally:
@@ -176,11 +190,10 @@ class Listing:
 
     def rewritten(self) -> list[int]:
         """Relations whose file number changed since they were read: what was listed under the old
-        number is no longer theirs. Only asked where a file without a relation has rows.
+        number is no longer theirs. Their new files have no relation: only asked where such a file
+        has rows.
 
         Raises ProbeFailed.
         """
-        if not self.writer.execute("SELECT 1 FROM orphan_now WHERE size > 0 LIMIT 1"):
-            return []
         keep(self.session, "file_map", self._map)
         return file_sums.moved(self.writer, self._map)

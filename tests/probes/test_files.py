@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +24,7 @@ from gpcatalog.capacity.limits import GIB, MIB, bucket_of
 from gpcatalog.lab import process
 from gpcatalog.probes import file_sums
 from gpcatalog.probes.collect import Collector, collect
-from gpcatalog.probes.connection import connect
+from gpcatalog.probes.connection import Session, Timeouts, connect
 from gpcatalog.probes.files import FileSection
 from gpcatalog.probes.listing import MOST_ROWS, Listing
 from gpcatalog.store.snapshot import Snapshot, Writer
@@ -163,7 +165,8 @@ def walk(place: Place, found: Owners) -> Iterator[tuple[int, bool, int, bool, in
 def taken(place: Place, folder: Path, *, summed: bool | None = None) -> Snapshot:
     """A snapshot of the sections that files need; a whole audit takes five times as long.
 
-    summed: the server sums the files, as it does on PostgreSQL and where there are many
+    summed: the server sums the files, as it does on PostgreSQL and where there are many; None: as it
+            would without a test
     """
     most = 0 if summed else MOST_ROWS
     summed = not place.greenplum if summed is None else summed
@@ -455,15 +458,13 @@ def test_strangers_in_the_folder_are_left_alone(
                 file.unlink()
 
 
-def orphans(place: Place, folder: Path, summed: bool) -> list[dict]:
+def orphans(place: Place, folder: Path, summed: bool | None) -> list[dict]:
     with taken(place, folder, summed=summed) as snapshot:
         return snapshot.rows("SELECT * FROM orphan ORDER BY content, node")
 
 
-@pytest.mark.parametrize("summed", [False, True])
-def test_orphans_and_missing_files(place: Place, tmp_path: Path, summed: bool) -> None:
-    if not summed and not place.greenplum:
-        return
+@pytest.mark.parametrize("summed", [None, True])
+def test_orphans_and_missing_files(place: Place, tmp_path: Path, summed: bool | None) -> None:
     content = max(place.data)
     with psycopg.connect(place.dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE kept (a int, t text)")
@@ -578,6 +579,34 @@ def test_what_changes_between_relations_and_files_is_no_orphan(
     assert kinds <= {"awaits a checkpoint"} | ({"candidate"} if first == "relations" else set())
     assert files["rewritten"] == (None, None)
     assert files["stays"] == (3, True)
+
+
+def test_a_listing_that_is_interrupted_ends_on_the_server(
+    pg_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while the relations are read: the other session does not go on."""
+    begun = threading.Event()
+
+    def endless(listing: Listing, session: Session) -> None:
+        begun.set()
+        session.query("SELECT pg_catalog.pg_sleep(86400)")
+
+    def interrupted(listing: Listing) -> None:
+        begun.wait()
+        time.sleep(0.2)  # the statement is under way
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Listing, "read_files", endless)
+    monkeypatch.setattr(Listing, "read_relations", interrupted)
+    limits = Timeouts(statement_ms=86_400_000)
+    with connect(pg_dsn, timeouts=limits) as session, Writer(tmp_path / "s.gpcatalog") as writer:
+        listing = Listing(session, writer, {}, summed=False)
+        with pytest.raises(KeyboardInterrupt):
+            listing.begin(session.fresh())
+        assert listing._thread is not None
+        listing._thread.join(60)
+        assert not listing._thread.is_alive()  # the statement takes a day
+        writer.abandon()
 
 
 def test_files_that_cannot_be_looked_at_again_have_no_age(
