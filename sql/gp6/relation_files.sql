@@ -13,25 +13,9 @@
                        CASE WHEN c.relfilenode = 0 THEN pg_catalog.pg_relation_filenode(c.oid) ELSE c.relfilenode END::int8,
                        c.oid::int8, w.root, w.part, NULL, NULL, NULL
                   FROM gp_dist_random('pg_catalog.pg_class') c
-                  LEFT JOIN (SELECT c.oid,
-                                    COALESCE(t.root, e.owner, x.indrelid, c.oid)::int8 AS root,
-                                    CASE WHEN COALESCE(e.owner, x.indrelid, c.oid) < 16384 THEN 8
-                                         WHEN x.indrelid IS NOT NULL THEN COALESCE(e.part + 3, 4)
-                                         WHEN e.part IS NOT NULL THEN e.part
-                                         WHEN c.relkind = 'S' THEN 7
-                                         ELSE 10 + COALESCE(NULLIF(pg_catalog.strpos('hac', c.relstorage::text), 0), 4)
-                                         END AS part
-                               FROM pg_catalog.pg_class c
-                               LEFT JOIN pg_catalog.pg_index x ON x.indexrelid = c.oid
-                               LEFT JOIN (SELECT reltoastrelid AS child, oid AS owner, 3 AS part
-                                            FROM pg_catalog.pg_class WHERE reltoastrelid <> 0
-                                     UNION ALL SELECT segrelid, relid, 2 FROM pg_catalog.pg_appendonly
-                                     UNION ALL SELECT visimaprelid, relid, 2 FROM pg_catalog.pg_appendonly WHERE visimaprelid <> 0
-                                     UNION ALL SELECT blkdirrelid, relid, 2 FROM pg_catalog.pg_appendonly WHERE blkdirrelid <> 0) e
-                                ON e.child = COALESCE(x.indrelid, c.oid)
-                               LEFT JOIN (SELECT r.parchildrelid AS oid, p.parrelid AS root
-                                       FROM pg_catalog.pg_partition_rule r JOIN pg_catalog.pg_partition p ON p.oid = r.paroid) t
-                                 ON t.oid = COALESCE(e.owner, x.indrelid, c.oid)) w ON w.oid = c.oid
+                  LEFT JOIN (
+-- include relation_owner
+                  ) w ON w.oid = c.oid
                  WHERE c.reltablespace = {tablespace} AND c.relkind IN ('r', 'm', 'i', 't', 'S', 'o', 'b', 'M')
                        AND c.relstorage NOT IN ('x', 'f', 'v')) u
 -- include files_answered
