@@ -7,14 +7,13 @@ from __future__ import annotations
 DROP_SECONDS = 0.008
 ADD_SECONDS = 0.018
 EXCHANGE_SECONDS = 0.032
-# Readers while partitions are merged, PostgreSQL 19 beta 1, 30 leaves of 1.2 million rows and 20
-# columns, 3 runs each: with the scripts of `migrate` they waited 4 to 11 ms of 3.3 s, with MERGE
-# PARTITIONS 2.7 s of 3.3 s.
-SWAP_WAIT = 0.011
-SERVER_MERGE_WAIT = 0.83  # share of the time of the merge
-SERVER_MERGE_SINCE = 190000
-SERVER_MERGE_SOURCE = "measured: PostgreSQL 19 beta 1, 30 leaves of 1.2 million rows"
 DDL_SOURCE = "measured: Greenplum 6.24.3, 30 leaves of 20 columns"
+# Readers while partitions are merged. Measured on PostgreSQL 19 beta 1, 30 leaves of 1.2 million rows
+# and 20 columns, 3 runs each: with the scripts of `migrate` they waited 4 to 11 ms of 3.3 s, with
+# MERGE PARTITIONS 2.7 s of 3.3 s.
+SWAP_WAIT = 0.011  # seconds a merge
+SERVER_MERGE_WAIT = 0.83  # share of the time of a merge
+MERGE_WAIT_SOURCE = "measured: PostgreSQL 19 beta 1, 30 leaves of 1.2 million rows"
 # bytes a second on one segment; no source gives a rate for a cluster nobody measured: `plan --rate`
 # sets it
 COPY_RATE = 50 * 1024 * 1024

@@ -246,11 +246,12 @@ def _summary(found: Outlook, plan: Plan, changed_tables: int) -> str:
         if e.scan_bytes_per_day
         else ""
     )
-    waits = {w.way: duration(w.waiting) for w in plan.merge_ways}
-    if waits:
+    if plan.merge_ways:
+        waits = {w.way: duration(w.waiting) for w in plan.merge_ways}
         more += (
             f" Readers wait {waits['scripts']} while the scripts of migrate merge partitions, and"
-            f" {waits['MERGE PARTITIONS']} with MERGE PARTITIONS (estimates)."
+            f" {waits['MERGE PARTITIONS']} with MERGE PARTITIONS (estimates;"
+            f" {plan.merge_ways[0].source})."
         )
     return (
         f"The plan changes {count(changed_tables)} of"

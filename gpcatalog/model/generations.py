@@ -39,6 +39,11 @@ class ServerGeneration:
     folders: tuple[str, ...]
     bloat_factors: str
 
+    @property
+    def merges_partitions(self) -> bool:
+        """Whether the server has ALTER TABLE … MERGE PARTITIONS."""
+        return not self.greenplum and self.base >= 19
+
 
 OLDEST, NEWEST = 12, 19
 """Major releases of PostgreSQL that are supported. A newer one is probed with the newest folder of

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from gpcatalog.capacity.seconds import (
     DROP_SECONDS,
-    SERVER_MERGE_SINCE,
-    SERVER_MERGE_SOURCE,
+    MERGE_WAIT_SOURCE,
     SERVER_MERGE_WAIT,
     SWAP_WAIT,
 )
+from gpcatalog.model.generations import known
 from gpcatalog.planner.plan import MergeWay, Source, TablePlan
 
 
@@ -19,7 +19,7 @@ def merge_ways(source: Source, tables: Sequence[TablePlan]) -> list[MergeWay]:
 
     A table that is changed as a whole has no merges.
     """
-    if source.version_num < SERVER_MERGE_SINCE:
+    if not known(source.generation).merges_partitions:
         return []
     some = [t for t in tables if t.merges]
     if not some:
@@ -30,6 +30,6 @@ def merge_ways(source: Source, tables: Sequence[TablePlan]) -> list[MergeWay]:
         "MERGE PARTITIONS": seconds * SERVER_MERGE_WAIT,
     }
     return [
-        MergeWay(way=way, seconds=seconds, waiting=round(wait, 3), source=SERVER_MERGE_SOURCE)
+        MergeWay(way=way, seconds=seconds, waiting=round(wait, 3), source=MERGE_WAIT_SOURCE)
         for way, wait in waits.items()
     ]

@@ -82,8 +82,8 @@ class Effort(msgspec.Struct, kw_only=True, frozen=True):
 class MergeWay(msgspec.Struct, kw_only=True, frozen=True):
     """One way to carry out all merges: "scripts" of `migrate`, or "MERGE PARTITIONS" of the server.
 
-    seconds: of all merges; waiting: of these, how long readers wait. Both are estimates; source:
-             of the second one
+    seconds: of all merges (estimate); waiting: how long readers wait in these (estimate); source:
+             of the waiting times
     """
 
     way: str

@@ -4,7 +4,8 @@
 
 Floors: of the catalog section, the sum of the dispatched count(*) by segment of the very catalogs that it counts (pg_attribute, derived,
 not among them); of the whole audit, these counts and psql's COPY, to nowhere, of the name and size of every file, of pg_class of every
-instance and of a plain list of leaves. Rivals: gp_toolkit's and Greenplum's own answers to parts of the same question, as far as they finish.
+instance and of a plain list of leaves. Rivals: views of gp_toolkit and Greenplum that report a part of the same; one that does not finish
+in time counts with the time it was given.
 """
 
 from __future__ import annotations

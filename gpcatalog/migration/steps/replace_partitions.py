@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
-from gpcatalog.capacity.seconds import SERVER_MERGE_SINCE
 from gpcatalog.migration import subtree, swaps
 from gpcatalog.migration.classic_spelling import partition
 from gpcatalog.migration.declarative import Declarative
@@ -40,6 +39,7 @@ from gpcatalog.migration.steps.registry import StepHandler, Translation, registe
 from gpcatalog.migration.traits import brought_along
 from gpcatalog.migration.writer import Writer
 from gpcatalog.model.bounds import BoundKind, added_again, joined_list, merged_text, parse
+from gpcatalog.model.generations import known
 from gpcatalog.model.names import NAMEDATALEN, cut, qualified
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.storage import Storage
@@ -118,8 +118,7 @@ class ReplacePartitions(PartitionOperation):
         server, seconds = writing.server, writing.request.merge_seconds
         if (
             not writing.forward
-            or server.greenplum
-            or server.version_num < SERVER_MERGE_SINCE
+            or not known(server.generation).merges_partitions
             or not 0 < self.needs.seconds <= seconds
         ):
             return False
