@@ -80,6 +80,8 @@ def _disk_error(path: Path, e: BaseException) -> CatalogError:
                 " changed"
             )
             if full
+            else "the machine has too little free memory; an existing file was not changed"
+            if isinstance(e, duckdb.OutOfMemoryException)
             else "check the folder and its permissions; an existing file was not changed"
         ),
     )
@@ -93,6 +95,12 @@ def _csv(value: Any) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
+# MB that DuckDB may use for a snapshot; what does not fit is written beside the draft. A statement
+# that cannot do with it gets twice as much
+LEAST_MEMORY = 64
+MOST_MEMORY = LEAST_MEMORY << 10
+
+
 class Writer:
     """Builds a snapshot under a temporary name in the target's folder and renames it when `finish`
     is called.
@@ -103,6 +111,7 @@ class Writer:
 
     def __init__(self, target: Path) -> None:
         self.target = target
+        self._memory = LEAST_MEMORY
         self._draft = target.with_name(f".{target.name}.{me()}.{secrets.token_hex(3)}.partial")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -115,6 +124,7 @@ class Writer:
                 ":memory:",
                 config={
                     "threads": "2",
+                    "memory_limit": f"{self._memory}MB",
                     "preserve_insertion_order": "true",
                     "temp_directory": str(self.scratch("spill")),
                 },
@@ -163,16 +173,20 @@ class Writer:
             for _, name, kind, *_ in self._db.execute(f"PRAGMA table_info('{table}')").fetchall()
         }
 
-    def load_csv(self, statement: str, file: Path, columns: dict[str, str]) -> None:
+    def load_csv(
+        self, statement: str, file: Path, columns: dict[str, str], *, longest: int = 16 << 20
+    ) -> None:
         """Run `statement` (an INSERT) with `{csv}` standing for the rows of a CSV file as
         PostgreSQL's COPY writes it.
+
+        longest: bytes of a line at most; as many of the file are in memory, and 4 MB at least
         """
         shape = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
         source = (
             f"read_csv('{str(file).replace(chr(39), chr(39) * 2)}', columns={{{shape}}},"
             " header=false, delim=',', quote='\"', escape='\"', "
             "nullstr='', allow_quoted_nulls=false, auto_detect=false, parallel=false,"
-            " max_line_size=16777216, "
+            f" max_line_size={longest}, buffer_size={max(4 << 20, longest)}, "
             "new_line='\\n')"  # not guessed: a name may hold a carriage return
         )
         self._do(lambda: self._db.execute(statement.format(csv=source)))
@@ -185,8 +199,16 @@ class Writer:
         return rows
 
     def _do(self, action: Any) -> Any:
+        """Do it, again with twice the memory where it was not enough. Raises CatalogError."""
         try:
-            return action()
+            while True:
+                try:
+                    return action()
+                except duckdb.OutOfMemoryException:
+                    if self._memory >= MOST_MEMORY:
+                        raise
+                    self._memory *= 2
+                    self._db.execute(f"SET memory_limit = '{self._memory}MB'")
         except (
             duckdb.IOException,
             duckdb.OutOfMemoryException,
@@ -210,6 +232,9 @@ class Writer:
                     os.fsync(folder)
                 finally:
                     os.close(folder)
+        except CatalogError:
+            self.abandon()
+            raise
         except (duckdb.Error, OSError) as e:
             self.abandon()
             raise _disk_error(self.target, e) from None
@@ -227,13 +252,13 @@ class Writer:
         for name, columns in TABLES.items():
             if name == "relation":
                 wanted = columns_of(name)
-                self._db.execute(f"CREATE TABLE s.main.{PACKED} AS {pack(wanted)}")
+                self.execute(f"CREATE TABLE s.main.{PACKED} AS {pack(wanted)}")
                 self._db.execute("USE s")  # a view names what it reads as its own file does
                 self._db.execute(f"CREATE VIEW relation AS {unpack(wanted, PACKED)}")
                 self._db.execute("USE w")
             else:
                 self._db.execute(f"CREATE TABLE s.main.{name} ({columns})")
-                self._db.execute(f"INSERT INTO s.main.{name} SELECT * FROM {name}")
+                self.execute(f"INSERT INTO s.main.{name} SELECT * FROM {name}")
         self._db.execute("CHECKPOINT s")
         self._db.execute("USE memory")
         self._db.execute("DETACH s")

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.store import series
+from gpcatalog.store import series, snapshot
 from gpcatalog.store.schema import SCHEMA_VERSION
 from gpcatalog.store.snapshot import Snapshot, Writer
 
@@ -186,6 +186,26 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     assert "was not changed" in said.stdout
     assert target.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["s.gpcatalog"]
+
+
+def test_a_statement_gets_more_memory_where_it_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value of 64 MB cannot be divided; 16 MB are not enough for it."""
+    large = "CREATE TEMP TABLE t AS SELECT list(i) AS l FROM range(8000000) r (i)"
+    monkeypatch.setattr(snapshot, "LEAST_MEMORY", 16)
+    with Writer(tmp_path / "a.gpcatalog") as writer:
+        writer.execute(large)
+        assert writer.execute("SELECT len(l) FROM t") == [(8_000_000,)]
+        writer.abandon()
+    monkeypatch.setattr(snapshot, "MOST_MEMORY", 32)
+    with (
+        pytest.raises(CatalogError, match="Out of Memory") as raised,
+        Writer(tmp_path / "a.gpcatalog") as writer,
+    ):
+        writer.execute(large)
+    assert "too little free memory" in raised.value.hint
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_is_no_target(tmp_path: Path) -> None:
