@@ -749,3 +749,24 @@ def test_what_was_measured_is_kept_where_it_cannot_calibrate(tmp_path: Path) -> 
     assert done.returncode == 2
     assert "too few points to calibrate" in done.stderr
     assert "\\d without a name" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--snapshot", "FILE", "--files", "all"), "--files cannot be combined with --snapshot"),
+        (
+            ("--snapshot", "FILE", "--parallel", "2"),
+            "--parallel cannot be combined with --snapshot",
+        ),
+        (("--demo", "--files", "none"), "--files cannot be combined with --demo"),
+        (("--all", "--stored", "--files", "sample"), "--files cannot be combined with --stored"),
+        (("dbname=x", "--files", "none", "--parallel", "1"), "combined with --files none"),
+    ],
+)
+def test_a_choice_of_files_without_a_listing_is_refused(
+    arguments: tuple[str, ...], message: str
+) -> None:
+    said = run("audit", *arguments)
+    assert said.returncode == 2
+    assert message in said.stderr

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
 
 TOP = 20  # tables, orphans and differences listed
+LISTED = ("directory", "sample")  # bases with sizes of files
 MANY = 10_000  # files of a database from which on their average size is judged
 
 
@@ -73,6 +74,7 @@ class TableFiles(msgspec.Struct, kw_only=True, frozen=True):
     """A table with its leaves, on all segments.
 
     files:        of all parts; the parts beside it
+    files_error:  of files, where they are estimated from a sample
     hollow_bytes: of indexes of a single page, which hold no entry: the price of tables that are
                   empty
     when_filled:  files once every empty leaf has rows from one writer (derived)
@@ -90,6 +92,7 @@ class TableFiles(msgspec.Struct, kw_only=True, frozen=True):
     storage: str
     leaves: int
     files: int
+    files_error: int | None
     main: int
     auxiliary: int
     toast: int
@@ -145,12 +148,26 @@ class OrphanTotal(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class Sample(msgspec.Struct, frozen=True):
+    """The sample from which all but the number of files is estimated, and the errors of the totals:
+    half the width of a 95 % interval.
+
+    one_in: one file number in so many was drawn
+    """
+
+    one_in: int
+    bytes_error: int
+    empty_error: int
+    small_error: int
+
+
 class Files(msgspec.Struct, kw_only=True, frozen=True):
     """Everything about the files of this database on the segments (or the only server); the
     coordinator holds no rows.
 
-    basis:         "directory", or "catalog": segment file lists and relations counted, forks and
-                   sizes not seen
+    basis:         "directory"; "sample": the files of each instance counted, the rest estimated; or
+                   "catalog": segment file lists and relations counted, forks and sizes not seen
+    sample:        None for all but basis "sample"
     average_bytes: bytes / files over all of it, None without bytes
     slowdown:      estimate for that average, a ratio; None without column-oriented tables, of
                    which alone it was published
@@ -160,6 +177,7 @@ class Files(msgspec.Struct, kw_only=True, frozen=True):
     """
 
     basis: str
+    sample: Sample | None
     files: int
     bytes: int | None
     empty: int | None
@@ -185,6 +203,18 @@ class Files(msgspec.Struct, kw_only=True, frozen=True):
 
 def _int(value: Any) -> int | None:
     return None if value is None else int(value)
+
+
+def _rounded(value: float | None) -> int | None:
+    return None if value is None else round(value)
+
+
+def _sample(snapshot: Snapshot) -> Sample | None:
+    """The sample of a snapshot, if its files are estimated from one."""
+    for row in snapshot.rows("SELECT * FROM file_sample WHERE root IS NULL"):
+        errors = (row["bytes"], row["empty_files"], row["small_files"])
+        return Sample(row["one_in"], *map(round, errors))
+    return None
 
 
 def _model(server: Generation, row: dict[str, Any], segments: int) -> str | None:
@@ -265,6 +295,10 @@ def _tables(
              ORDER BY files DESC, t."schema", t.name LIMIT ?""",
         [basis, basis, TOP],
     )
+    errors = {
+        row["root"]: row["files"]
+        for row in snapshot.rows("SELECT root, files FROM file_sample WHERE root IS NOT NULL")
+    }
     rates = [rate.value for rate in limits.REMOVAL_RATES]
     out = []
     for row in rows:
@@ -277,13 +311,14 @@ def _tables(
                 storage=row["storage"],
                 leaves=int(row["leaves"]),
                 files=int(row["files"]),
+                files_error=_rounded(errors.get(row["root"])),
                 main=int(row["main"]),
                 auxiliary=int(row["auxiliary"]),
                 toast=int(row["toast"]),
                 index=int(row["index"]),
                 fork=int(row["fork"]),
-                bytes=_int(row["bytes"]) if basis == "directory" else None,
-                empty=_int(row["empty_"]) if basis == "directory" else None,
+                bytes=_int(row["bytes"]) if basis in LISTED else None,
+                empty=_int(row["empty_"]) if basis in LISTED else None,
                 small=_int(row["small"]),
                 hollow_bytes=_int(row["hollow"]),
                 when_filled=int(row["files"]) + int(more["growth"]) if known else None,
@@ -306,10 +341,10 @@ _SUMS = (
 
 
 def _figures(row: dict[str, Any], basis: str) -> tuple[int, int | None, int | None, int | None]:
-    """Files, bytes, empty and small files of a row of _SUMS; the last three only where directories
-    were listed.
+    """Files, bytes, empty and small files of a row of _SUMS; the last three only where sizes were
+    read.
     """
-    if basis != "directory":
+    if basis not in LISTED:
         return int(row["files"]), None, None, None
     return int(row["files"]), _int(row["bytes"]), _int(row["empty_"]), _int(row["small"])
 
@@ -426,6 +461,7 @@ def build_files(snapshot: Snapshot) -> Files | None:
     differences, differences_total = _differences(snapshot) if seen else ((), 0)
     return Files(
         basis=basis,
+        sample=_sample(snapshot),
         files=files,
         bytes=bytes_,
         empty=empty,
@@ -434,7 +470,7 @@ def build_files(snapshot: Snapshot) -> Files | None:
         slowdown=slow.value if slow else None,
         slowdown_source=slow.source if slow else "",
         slowdown_note=slow.note if slow else "",
-        hollow_bytes=_int(total["hollow"]) if seen else None,
+        hollow_bytes=_int(total["hollow"]) if basis in LISTED else None,
         when_filled=files + sum(int(row["growth"]) for row in ahead.values()) if known else None,
         removable=sum(int(row["removable"]) for row in ahead.values()) if known else None,
         parts=_parts(snapshot, basis),

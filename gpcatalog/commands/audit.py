@@ -23,6 +23,7 @@ from gpcatalog.commands.options import (
     Store,
 )
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.file_choice import FileChoice, Which
 from gpcatalog.model.names import printable
 from gpcatalog.services.audits import judged
 
@@ -105,6 +106,8 @@ def audit(
     verbose: options.Verbose = False,
     quiet: options.Quiet = False,
     color: Colour = ColorChoice.AUTO,
+    files: options.FilesRead = Which.AUTO,
+    parallel: options.Parallel = None,
     statement_timeout: StatementTimeout = 120.0,
     lock_timeout: LockTimeout = 1.0,
     *,
@@ -121,14 +124,15 @@ def audit(
     with _as_plugin() if format is AuditFormat.NAGIOS else contextlib.nullcontext():
         level = options.detail(verbose=verbose, quiet=quiet)
         every = all_databases or fleet.given
-        _check(only or [], format, fail_on, plain=not (verbose or quiet), every=every)
-        if metrics is not None and not metrics.parent.is_dir():
-            raise CatalogError(f"--metrics: there is no folder {metrics.parent}")
+        _check(only or [], format, fail_on, metrics, plain=not (verbose or quiet), every=every)
         seconds = _window(window, maintenance)
         request = _Request(
             only=only or [],
             store=store,
             timeouts=options.timeouts(statement_timeout, lock_timeout),
+            files=options.file_choice(
+                files, parallel, snapshot=snapshot, demo=demo, stored=fleet.stored
+            ),
             format=format,
             color=color,
             fail_on=fail_on,
@@ -147,18 +151,20 @@ def audit(
             _audit_fleet(fleet, request)
             return
         if all_databases:
-            if snapshot or demo or save or maintenance:
-                raise CatalogError(
-                    "--all-databases needs a connection and cannot be combined with --snapshot,"
-                    " --demo, --save or --maintenance"
-                )
+            _refuse_one_database(snapshot, demo, save, maintenance)
             _audit_all(conninfo, request)
             return
         place = _place(conninfo) if request.notify else ""
         with (
             _unread_notified(request, place, place),
             snapshot_source.snapshot_of(
-                conninfo, snapshot, demo, save=save, store=store, timeouts=request.timeouts
+                conninfo,
+                snapshot,
+                demo,
+                save=save,
+                store=store,
+                timeouts=request.timeouts,
+                files=request.files,
             ) as path,
         ):
             report, families = request.examine(path, {})
@@ -186,6 +192,7 @@ class _Request:
     only: list[str]
     store: bool
     timeouts: Timeouts
+    files: FileChoice
     format: AuditFormat
     color: ColorChoice
     fail_on: FailOn
@@ -224,6 +231,15 @@ class _Request:
             from gpcatalog.emit.metrics import text_format
 
             streams.save(self.metrics, text_format(list(families)))
+
+
+def _refuse_one_database(*given: object) -> None:
+    """Raise CatalogError if options for one database come with --all-databases."""
+    if any(given):
+        raise CatalogError(
+            "--all-databases needs a connection and cannot be combined with --snapshot, --demo,"
+            " --save or --maintenance"
+        )
 
 
 def _window(text: str, maintenance: str) -> float | None:
@@ -298,7 +314,13 @@ def _unread_notified(request: _Request, subject: str, place: str) -> Iterator[No
 
 
 def _check(
-    only: list[str], format: AuditFormat, fail_on: FailOn, *, plain: bool, every: bool
+    only: list[str],
+    format: AuditFormat,
+    fail_on: FailOn,
+    metrics: Path | None,
+    *,
+    plain: bool,
+    every: bool,
 ) -> None:
     """Raise CatalogError for a call that contradicts itself, before any work.
 
@@ -317,6 +339,8 @@ def _check(
         )
     for id in only:
         rules.page(id)
+    if metrics is not None and not metrics.parent.is_dir():
+        raise CatalogError(f"--metrics: there is no folder {metrics.parent}")
 
 
 @contextlib.contextmanager
@@ -373,7 +397,10 @@ def _audit_all(conninfo: str, request: _Request) -> None:
         for name in names:
             try:
                 with snapshot_source.snapshot_of(
-                    make_conninfo(base, dbname=name), store=request.store, timeouts=request.timeouts
+                    make_conninfo(base, dbname=name),
+                    store=request.store,
+                    timeouts=request.timeouts,
+                    files=request.files,
                 ) as path:
                     report, found = request.examine(path, {})
                 reports.append(report)
@@ -408,7 +435,9 @@ def _audit_fleet(fleet: FleetChoice, request: _Request) -> None:
     from gpcatalog.audit.cluster import Unread, combine
     from gpcatalog.audit.fleet import FleetCluster, combine_clusters
 
-    with reading(fleet, "audit", store=request.store, timeouts=request.timeouts) as read:
+    with reading(
+        fleet, "audit", store=request.store, timeouts=request.timeouts, files=request.files
+    ) as read:
         labels = read.labels()
         seen = read.over(lambda cluster, database, path: request.examine(path, labels[cluster]))
         request.write_metrics(

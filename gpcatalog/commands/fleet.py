@@ -15,6 +15,7 @@ import typer
 
 from gpcatalog.commands import streams
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.file_choice import FileChoice
 from gpcatalog.model.names import printable
 
 if TYPE_CHECKING:
@@ -305,7 +306,12 @@ def _time_limit(choice: FleetChoice, fleet: Fleet) -> float | None:
 
 @contextlib.contextmanager
 def reading(
-    choice: FleetChoice, command: str, *, store: bool, timeouts: Timeouts | None = None
+    choice: FleetChoice,
+    command: str,
+    *,
+    store: bool,
+    timeouts: Timeouts | None = None,
+    files: FileChoice | None = None,
 ) -> Iterator[FleetRun]:
     """Take a snapshot of each database of the chosen clusters, or find the newest stored ones.
 
@@ -343,6 +349,7 @@ def reading(
                 folder=folder,
                 statement_ms=limits.statement_ms,
                 lock_ms=limits.lock_ms,
+                files=files or FileChoice(),
             )
         shown = _Progress(len(jobs))
         found = {}

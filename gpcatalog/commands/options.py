@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.file_choice import FileChoice, Which
 
 if TYPE_CHECKING:
     from gpcatalog.model.finding import Finding
@@ -104,6 +105,26 @@ LockTimeout = Annotated[
     float,
     typer.Option(metavar="SECONDS", help="Time limit for each wait for a lock.", min=0.01),
 ]
+FilesRead = Annotated[
+    Which,
+    typer.Option(
+        "--files",
+        help=(
+            "Files whose sizes are read; auto: all, or a sample where a host has more than 5"
+            " million or reading all would take too long."
+        ),
+    ),
+]
+Parallel = Annotated[
+    int | None,
+    typer.Option(
+        "--parallel",
+        metavar="N",
+        help="On Greenplum, list the directories of N segments of each host at the same time.",
+        min=1,
+        show_default="all",
+    ),
+]
 NotifyCommand = Annotated[
     str,
     typer.Option(
@@ -134,3 +155,20 @@ def timeouts(statement: float, lock: float) -> Timeouts:
     from gpcatalog.probes.timeouts import Timeouts
 
     return Timeouts(statement_ms=round(statement * 1000), lock_ms=round(lock * 1000))
+
+
+def file_choice(files: Which, parallel: int | None, **without_server: object) -> FileChoice:
+    """Which files are read. without_server: options whose values mean that no server is.
+
+    Raises CatalogError (2) if the choice has no effect.
+    """
+    choice = FileChoice(files, parallel or 0)
+    given = "--parallel" if parallel else "--files"
+    for name, value in without_server.items():
+        if value and choice != FileChoice():
+            raise CatalogError(
+                f"{given} cannot be combined with --{name}, which reads no directory"
+            )
+    if parallel and files is Which.NONE:
+        raise CatalogError("--parallel cannot be combined with --files none, which lists nothing")
+    return choice

@@ -14,6 +14,7 @@ from gpcatalog.commands import snapshot_source, streams
 from gpcatalog.commands.fleet import FleetChoice, file_for, reading
 from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, Demo, Format, SnapshotFile
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.file_choice import ALL_FILES
 from gpcatalog.model.names import printable
 from gpcatalog.services.plans import plan_snapshot
 
@@ -191,7 +192,9 @@ def plan(
         )
         _plan_fleet(fleet, request, output)
         return
-    with snapshot_source.snapshot_of(conninfo, snapshot, demo, store=False) as path:
+    with snapshot_source.snapshot_of(
+        conninfo, snapshot, demo, store=False, files=ALL_FILES
+    ) as path:
         _plan_one(path, request, output)
 
 
@@ -274,7 +277,7 @@ def _plan_fleet(fleet: FleetChoice, request: _Request, output: str) -> None:
             return None
         return target
 
-    with reading(fleet, "plan", store=False) as read:
+    with reading(fleet, "plan", store=False, files=ALL_FILES) as read:
         written = read.over(write)
         for paths in written.values():
             for target in filter(None, paths.values()):

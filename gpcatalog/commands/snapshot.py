@@ -20,6 +20,7 @@ from gpcatalog.commands.options import (
     StatementTimeout,
 )
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.file_choice import Which
 
 app = typer.Typer(
     help="Take, list, export and prune snapshots.", no_args_is_help=True, rich_markup_mode=None
@@ -39,6 +40,8 @@ def take_(
             show_default=False,
         ),
     ] = "",
+    files: options.FilesRead = Which.AUTO,
+    parallel: options.Parallel = None,
     statement_timeout: StatementTimeout = 120.0,
     lock_timeout: LockTimeout = 1.0,
     *,
@@ -51,6 +54,7 @@ def take_(
 
     Example: gpcatalog snapshot take "host=mdw dbname=sales"
     """
+    choice = options.file_choice(files, parallel)
     if fleet.given:
         fleet.refuse(conninfo=conninfo, save=save)
         if fleet.stored:
@@ -60,6 +64,7 @@ def take_(
             "snapshot take",
             store=True,
             timeouts=options.timeouts(statement_timeout, lock_timeout),
+            files=choice,
         ) as read:
             for run in read.runs:
                 for path in run.snapshots.values():
@@ -68,7 +73,10 @@ def take_(
         read.end()
         return
     with snapshot_source.snapshot_of(
-        conninfo, save=save, timeouts=options.timeouts(statement_timeout, lock_timeout)
+        conninfo,
+        save=save,
+        timeouts=options.timeouts(statement_timeout, lock_timeout),
+        files=choice,
     ) as path:
         streams.out(f"{path}\n")
 

@@ -12,6 +12,7 @@ from gpcatalog.errors import CatalogError
 from gpcatalog.services.series import place_for
 
 if TYPE_CHECKING:
+    from gpcatalog.model.file_choice import FileChoice
     from gpcatalog.probes.connection import Session, Timeouts
 
 
@@ -34,6 +35,7 @@ def snapshot_of(
     save: str = "",
     store: bool = True,
     timeouts: Timeouts | None = None,
+    files: FileChoice | None = None,
 ) -> Iterator[Path]:
     """The snapshot file that a command is to think about: the one named, or a new one of a server
     or of the demo.
@@ -63,7 +65,13 @@ def snapshot_of(
         with connect(conninfo, timeouts=timeouts) as session:
             path = stack.enter_context(place_for(session, store=store and not demo, save=save))
             try:
-                collect(session, path, progress, definitions=bool(save) or (store and not demo))
+                collect(
+                    session,
+                    path,
+                    progress,
+                    definitions=bool(save) or (store and not demo),
+                    files=files,
+                )
             finally:
                 progress_done()
             if save or (store and not demo):

@@ -12,6 +12,7 @@ from gpcatalog.commands import snapshot_source, streams
 from gpcatalog.commands.common import complete
 from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, Format, SnapshotFile
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.file_choice import ALL_FILES
 from gpcatalog.services import upkeep as service
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def adopt(
 
     now = service.today_of(today)
     with (
-        snapshot_source.snapshot_of(conninfo, snapshot, store=False) as path,
+        snapshot_source.snapshot_of(conninfo, snapshot, store=False, files=ALL_FILES) as path,
         _prepared(path, policy, now, every=True) as prepared,
     ):
         found = adoption(prepared.reader, prepared.tables, prepared.unplanned, prepared.now)
@@ -128,7 +129,7 @@ def calendar(
     now = service.today_of(today)
     announced = not snapshot and service.announces(conninfo)
     with (
-        snapshot_source.snapshot_of(conninfo, snapshot, store=False) as path,
+        snapshot_source.snapshot_of(conninfo, snapshot, store=False, files=ALL_FILES) as path,
         _prepared(path, policy, now) as prepared,
     ):
         found = calendar_of(
@@ -199,7 +200,9 @@ def script(
     now = service.today_of(today)
     with (
         connect(as_conninfo(conninfo), timeouts=None) as session,
-        snapshot_source.snapshot_of("" if snapshot else conninfo, snapshot, store=False) as path,
+        snapshot_source.snapshot_of(
+            "" if snapshot else conninfo, snapshot, store=False, files=ALL_FILES
+        ) as path,
         _prepared(path, policy, now) as prepared,
     ):
         if not snapshot:
@@ -255,7 +258,7 @@ def status(
     with connect(as_conninfo(conninfo)) as session:
         runs, unfinished = service.runs_of(session)
     with (
-        snapshot_source.snapshot_of(conninfo, "", store=False) as path,
+        snapshot_source.snapshot_of(conninfo, "", store=False, files=ALL_FILES) as path,
         _prepared(path, policy, now) as prepared,
     ):
         found = status_of(

@@ -22,7 +22,7 @@ from gpcatalog.audit.report import (
     Verdict,
 )
 from gpcatalog.emit.cover_text import show_cover
-from gpcatalog.emit.files_text import show_auxiliary, show_files
+from gpcatalog.emit.files_text import bytes_of, files_of, show_auxiliary, show_files
 from gpcatalog.emit.sessions_text import (
     show_query_locks,
     show_session_memory,
@@ -506,10 +506,7 @@ def _files_line(report: Report) -> str:
     if files is None:
         return "not read"
     where = "on all segments" if report.server.segments else "on this server"
-    line = f"{plural(files.files, 'file')} {where}"
-    if files.bytes is not None and files.average_bytes:
-        line += f", {size(files.bytes)}, {size(files.average_bytes)} on average"
-    return line
+    return f"{plural(files.files, 'file')} {where}{bytes_of(files)}"
 
 
 def _limits_line(report: Report) -> str:
@@ -554,7 +551,7 @@ def _largest(report: Report) -> RenderableType | None:
     if not report.tables:
         return None
     heads = ("Largest in the catalog", "leaves", "empty", "pg_attribute", "catalog", "files")
-    files = {(t.schema, t.name): t.files for t in report.files.tables} if report.files else {}
+    files = {(t.schema, t.name): files_of(t) for t in report.files.tables} if report.files else {}
     rows = []
     for t in report.tables[:LARGEST_SHOWN]:
         known = files.get((t.schema, t.name))
@@ -565,7 +562,7 @@ def _largest(report: Report) -> RenderableType | None:
                 count(t.empty_leaves) if t.empty_leaves is not None else "?",
                 count(t.attribute_rows),
                 size(t.catalog_bytes),
-                count(known) if known is not None else "?",
+                known or "?",
             )
         )
     return table("", heads, rows)

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpcatalog.audit.auxiliary import Auxiliary
-from gpcatalog.audit.files import Files
+from gpcatalog.audit.files import Files, Sample, TableFiles
 from gpcatalog.capacity.limits import FILE_BUCKETS, REMOVE_XFS, REMOVE_ZFS_LOW
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.auxiliary import LARGE
@@ -19,6 +19,23 @@ TABLES_SHOWN = 6
 
 def _amount(value: int | None) -> str:
     return "?" if value is None else count(value)
+
+
+def bytes_of(files: Files) -> str:
+    """Bytes and their average, to follow the number of files; empty if they are unknown."""
+    if files.bytes is None or not files.average_bytes:
+        return ""
+    shown = size(files.bytes)
+    if files.sample:
+        shown = f"about {shown} (± {size(files.sample.bytes_error)})"
+    return f", {shown}, {size(files.average_bytes)} on average"
+
+
+def files_of(table: TableFiles) -> str:
+    """The files of a table, with the error if they are estimated."""
+    if table.files_error is None:
+        return count(table.files)
+    return f"{count(table.files)} ± {count(table.files_error)}"
 
 
 def show_files(files: Files | None, out: Console) -> None:
@@ -92,12 +109,13 @@ def _amounts(files: Files, out: Console) -> None:
         else "on this server"
     )
     line = f"{plural(files.files, 'file')} {where}"
-    if files.bytes is not None and files.average_bytes:
-        line += f", {size(files.bytes)}, {size(files.average_bytes)} on average"
+    line += bytes_of(files)
     if files.when_filled is not None and files.when_filled > files.files:
         line += f"; {count(files.when_filled)} when every empty leaf has rows"
     out.print(text(line))
-    if files.basis != "directory":
+    if files.sample:
+        out.print(text(sample_line(files.sample), "dim"))
+    elif files.basis != "directory":
         out.print(
             text(
                 "Counted from segment file lists and catalogs, without forks, sizes and"
@@ -106,10 +124,12 @@ def _amounts(files: Files, out: Console) -> None:
             )
         )
     if files.empty is not None and files.small is not None:
-        share = (
-            f"{files.empty / files.files:.0%} are empty, {files.small / files.files:.0%} have at most"
-            " 1 MB"
+        errors = files.sample or Sample(1, 0, 0, 0)
+        empty, small = (
+            _share(n, error, files)
+            for n, error in ((files.empty, errors.empty_error), (files.small, errors.small_error))
         )
+        share = f"{empty} are empty, {small} have at most 1 MB"
         slow = (
             f"; scans are about {files.slowdown:.1f} × slower than with files of 128 MB (estimate,"
             f" {files.slowdown_source})"
@@ -118,6 +138,20 @@ def _amounts(files: Files, out: Console) -> None:
         )
         out.print(text(share + slow))
         out.print(text(f"indexes without entries take {size(files.hollow_bytes or 0)}", "dim"))
+
+
+def sample_line(sample: Sample) -> str:
+    """What is counted and what is estimated from a sample."""
+    return (
+        f"Files of each instance are counted; the rest is estimated from 1 in {sample.one_in} file"
+        " numbers. ±: half of the 95 % interval. `--files all` reads all."
+    )
+
+
+def _share(n: int, error: int, files: Files) -> str:
+    """A share of all files, with its error if it is estimated."""
+    share = f"{n / files.files:.0%}"
+    return f"about {share} (± {error / files.files:.1%})" if files.sample else share
 
 
 def _histogram(files: Files, out: Console) -> None:
@@ -140,7 +174,7 @@ def _tables(files: Files, out: Console) -> None:
     rows: list[tuple[str, ...]] = [
         (
             f"{t.schema}.{t.name}",
-            count(t.files),
+            files_of(t),
             _amount(t.when_filled),
             _amount(t.as_ao_column),
             _amount(t.as_ao_row),

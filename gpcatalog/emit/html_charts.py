@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
+from gpcatalog.audit.files import LISTED
 from gpcatalog.audit.report import Report
 from gpcatalog.capacity.limits import FILE_BUCKETS
 from gpcatalog.emit.html_parts import Data, figure
@@ -120,13 +121,17 @@ def sizes_chart(report: Report, seen: Picture) -> str:
     """Draw shares of files by size: from the directories where they were listed, else from the
     average file of each leaf.
     """
-    listed = report.files is not None and report.files.basis == "directory" and report.files.buckets
+    listed = report.files is not None and report.files.basis in LISTED and report.files.buckets
     if report.files is not None and listed:
         found: Counter[str] = Counter()
         for one in report.files.buckets:
             found[one.label] += one.files
         sizes = [found[b.label] for b in FILE_BUCKETS]
-        basis = "Listed in the data directories: files of tables, indexes and catalogs."
+        basis = (
+            f"Estimated from 1 in {report.files.sample.one_in} file numbers."
+            if report.files.sample
+            else "Listed in the data directories: files of tables, indexes and catalogs."
+        )
     else:
         sizes = list(seen.sizes)
         basis = "Each leaf counts with its average file size."

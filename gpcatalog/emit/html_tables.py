@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpcatalog.audit.report import Report, Verdict
 from gpcatalog.emit.cover_text import COVER_HEADS, cover_line, cover_row, upkeep_line
-from gpcatalog.emit.files_text import auxiliary_line
+from gpcatalog.emit.files_text import auxiliary_line, files_of, sample_line
 from gpcatalog.emit.growth_text import amount
 from gpcatalog.emit.html_parts import Cell, Prose, ended, prose, short, table
 from gpcatalog.emit.svg import safe
@@ -204,6 +204,8 @@ def _files_text(report: Report, *, rewritable: bool) -> str:
     basis = (
         "Counted in the data directories."
         if found.basis == "directory"
+        else prose(sample_line(found.sample))
+        if found.sample
         else "Counted from segment file lists and the catalogs, without forks and sizes."
     )
     columns = "The column <b>filled</b> counts files when every empty leaf has rows."
@@ -227,7 +229,7 @@ def files_table(report: Report) -> str:
         heads += ("ao_column", "ao_row", "heap", "removable")
     rows = [
         (
-            f"{t.schema}.{t.name}", t.storage, count(t.files), _known(t.when_filled), _known(t.as_ao_column), _known(t.as_ao_row),
+            f"{t.schema}.{t.name}", t.storage, files_of(t), _known(t.when_filled), _known(t.as_ao_column), _known(t.as_ao_row),
             _known(t.as_heap), _known(t.removable),
         )[:len(heads)]
         for t in found.tables

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gpcatalog.audit.files import LISTED
 from gpcatalog.audit.report import Age, Report
 from gpcatalog.capacity.limits import FILE_BUCKETS
 from gpcatalog.model.auxiliary import LARGE
@@ -175,7 +176,16 @@ def _files(report: Report, database: str) -> list[Family]:
     )
     for h in seen.hosts:
         hosts.add(h.files + h.mirror_files, database=database, host=h.host)
-    return [by_part, instances, buckets, total, filled, removable, hosts]
+    sample = Family(
+        "gpcatalog_files_sample",
+        (
+            "1 if the sizes of all files were read; n if those of 1 in n file numbers: files by"
+            " part, by size and their bytes are estimates."
+        ),
+    )
+    if seen.basis in LISTED:
+        sample.add(seen.sample.one_in if seen.sample else 1, database=database)
+    return [by_part, instances, buckets, total, filled, removable, hosts, sample]
 
 
 def _judged(report: Report, database: str) -> list[Family]:

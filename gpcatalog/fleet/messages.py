@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from gpcatalog.model.file_choice import FileChoice
+
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster that a worker reads. It comes on standard input: arguments are public.
@@ -17,6 +19,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     statement_ms: int
     lock_ms: int
+    files: FileChoice
 
 
 class Listed(msgspec.Struct, frozen=True, tag="listed"):

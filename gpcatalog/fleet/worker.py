@@ -44,7 +44,13 @@ def _take(job: Job, conninfo: str, name: str, send: Callable[[Message], None]) -
         connect(conninfo, timeouts=limits) as session,
         place_for(session, store=True, save=save) as path,
     ):
-        collect(session, path, lambda what: send(Reading(name, what)), definitions=not job.folder)
+        collect(
+            session,
+            path,
+            lambda what: send(Reading(name, what)),
+            definitions=not job.folder,
+            files=job.files,
+        )
     return str(path)
 
 

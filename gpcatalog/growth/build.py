@@ -170,8 +170,12 @@ def _counted_alike(
     points: Sequence[Point], value: Callable[[Point], int | None]
 ) -> list[float | None]:
     """A number of files of each point; None where it was not counted as the newest one was."""
-    basis = points[-1].files_basis
-    found = [value(p) if basis and p.files_basis == basis else None for p in points]
+    # a sample counts the files of each instance, too
+    bases = [p.files_basis.replace("sample", "directory") for p in points]
+    found = [
+        value(p) if basis and basis == bases[-1] else None
+        for p, basis in zip(points, bases, strict=True)
+    ]
     return [None if n is None else float(n) for n in found]
 
 

@@ -84,7 +84,7 @@ class Figures(msgspec.Struct, kw_only=True):
     by_leaf:       whether it lists its leaves; a pruned one has totals only
     leaves:        leaf partitions; tables: those without partitions
     most_leaves:   of one table; most_class_rows: rows of pg_class of one table, on each instance
-    files_basis:   "directory" or "catalog" as in audit.files; empty where files were not counted
+    files_basis:   "directory", "sample" or "catalog" as in audit.files; empty where files were not counted
     files:         all files of this database, without mirrors; None where they were not counted
     files_on_fullest_host: on the host with the most files, mirrors included
     xid_age:       of the oldest transaction of any database on any instance

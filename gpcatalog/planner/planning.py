@@ -260,8 +260,8 @@ def _refuse_missing_sizes(source: Source, asked: dict[str, float], given: policy
         raise CatalogError(
             "this snapshot has no sizes, so max_rewrite, window and headroom cannot be kept",
             hint=(
-                "take a snapshot with a role that can list directories, or after ANALYZE;"
-                " without these limits a plan can still drop empty leaves"
+                "take a snapshot with --files all and a role that can list directories, or after"
+                " ANALYZE; without these limits a plan can still drop empty leaves"
             ),
         )
 

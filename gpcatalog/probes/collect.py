@@ -28,6 +28,7 @@ from gpcatalog.capacity.generation import (
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model import properties
+from gpcatalog.model.file_choice import FileChoice
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import SPEED, SPEED_DISPATCHED, Timing
 from gpcatalog.probes import clients as client_queries
@@ -117,8 +118,10 @@ class Collector:
         *,
         definitions: bool = True,
         clients: bool = False,
+        files: FileChoice | None = None,
     ) -> None:
         self.session = session
+        self.files = files or FileChoice()
         self.plan = plan
         self.clients = clients
         self.definitions = definitions
@@ -175,14 +178,18 @@ class Collector:
         self._instances()
         with self._covered("settings"):
             self.writer.insert("setting", self.session.rows("settings"))
-        files = FileSection(self.session, self.writer, self._covered, self.contents)
+        files = FileSection(
+            self.session, self.writer, self._covered, self.contents, self.files, self.progress
+        )
         self.progress("catalogs")
         catalogs = CatalogSection(self.session, self.writer, self._covered, self.contents)
         # the catalogs are counted on all segments, so that the listing does not begin before
-        listing = None if self.session.server.greenplum else files.begin()
+        greenplum = self.session.server.greenplum
+        listing = None if greenplum else files.begin(self._attribute_bytes())
         try:
             catalogs.run()
-            listing = listing or files.begin()
+            if greenplum:
+                listing = files.begin(self._attribute_bytes(catalogs))
             self.progress("tables and partitions")
             self._relations()
             self.progress("files")
@@ -232,6 +239,19 @@ class Collector:
                 }
             ],
         )
+
+    def _attribute_bytes(self, catalogs: CatalogSection | None = None) -> int | None:
+        """Bytes of pg_attribute on the largest segment, which `catalogs` measured, or on the only
+        server; None if unknown.
+        """
+        if catalogs is not None:
+            found = [of[PG_ATTRIBUTE] for of in catalogs.sizes.values() if PG_ATTRIBUTE in of]
+        else:
+            found = []
+            with contextlib.suppress(ProbeFailed):
+                sizes = self.session.rows("catalog_sizes")
+                found = [row for row in sizes if row["oid"] == PG_ATTRIBUTE]
+        return max((int(row["bytes"]) for row in found), default=None)
 
     def _instances(self) -> None:
         if not self.session.server.greenplum:
@@ -359,12 +379,18 @@ class Collector:
             for block in self.session.stream_csv(statement):
                 out.write(block)
 
-    def _filled(self, section: FileSection, listing: Listing) -> None:
+    def _filled(self, section: FileSection, listing: Listing | None) -> None:
         """Which tables hold rows and how many files: from the directories where the role may list
-        them, else from the catalogs.
+        them, else from the catalogs. Of a sample, and without a listing (None), which tables hold
+        rows is read from the catalogs and nothing else.
         """
         begun = time.perf_counter()
-        if section.from_directories(listing):
+        read = listing is not None and section.from_directories(listing)
+        if listing is not None and not read:
+            sample = section.sample()
+            if sample is not None and section.from_directories(sample):
+                listing, read = sample, True
+        if read and listing is not None and listing.share == 1:
             self.filled_basis, self.database_bytes = "files", section.database_bytes
             if self.session.server.greenplum:
                 seconds = RECONCILE_SHARE * (time.perf_counter() - begun)
@@ -401,6 +427,8 @@ class Collector:
                 self.writer.execute(
                     f"UPDATE relation SET filled = NULL WHERE storage = 'heap' AND oid IN ({busy})"
                 )
+        if read or listing is None:
+            return
         section.from_catalogs(busy)
         with self._covered("database_size"):
             self.database_bytes = self.session.rows("database_size")[0]["bytes"]
@@ -572,6 +600,7 @@ def collect(
     plan: Sequence[int] = (),
     definitions: bool = True,
     clients: bool = False,
+    files: FileChoice | None = None,
 ) -> Path:
     """Take one snapshot of the session's database into the file `target`.
 
@@ -579,13 +608,20 @@ def collect(
              measured; the caller has checked them.
     definitions: also read what `check --baseline` needs; only of use in a snapshot that is kept.
     clients: also time the catalog queries of other programs.
+    files: which files are looked at.
 
     Raises CatalogError when the server is lost or the file cannot be written; `target` is then as
     it was.
     """
     with Writer(target) as writer:
         collector = Collector(
-            session, writer, progress, plan, definitions=definitions, clients=clients
+            session,
+            writer,
+            progress,
+            plan,
+            definitions=definitions,
+            clients=clients,
+            files=files,
         )
         collector.run()
         writer.insert("timing", [msgspec.structs.asdict(one) for one in timings])

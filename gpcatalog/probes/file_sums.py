@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpcatalog.capacity.limits import FILE_BUCKETS, MIB
 from gpcatalog.model.auxiliary import LARGE
+from gpcatalog.probes.connection import ProbeFailed
 from gpcatalog.store.snapshot import Writer
 
 LISTED = {
@@ -16,6 +18,7 @@ LISTED = {
     "oid": "BIGINT",
     "node": "BIGINT",
     "part": "UTINYINT",
+    "chunk": "UTINYINT",
     "files": "BIGINT",
     "bytes": "BIGINT",
     "most": "BIGINT",
@@ -31,6 +34,15 @@ LISTED = {
 """Columns of the temporary table `listed`, behind the folder; the probe relation_files has them, and
 says what they mean."""
 
+KNOWN_ROOT = (
+    "CASE WHEN part = 8 OR part IS NULL OR oid NOT IN (SELECT root FROM relation) THEN 0 ELSE oid"
+    " END"
+)
+"""The table that a row of `listed` on the files of a root belongs to; 0 for none."""
+CHUNKS = 16  # parts of a sample; the probe relation_files makes as many
+T_VALUE = 2.131  # of Student's distribution, 15 degrees of freedom, for an interval of 95 %
+
+LINE = 1 << 16  # bytes of a row with a file name at most: names have 255
 _FILES = {"content": "SMALLINT", "file": "VARCHAR", "size": "BIGINT"}
 _MAP = {
     "content": "SMALLINT",
@@ -84,7 +96,7 @@ def _shape(columns: dict[str, str]) -> str:
 
 def _load(writer: Writer, table: str, columns: dict[str, str], file: Path) -> None:
     writer.execute(f"CREATE TEMP TABLE {table} ({_shape(columns)})")
-    writer.load_csv(f"INSERT INTO {table} SELECT * FROM {{csv}}", file, columns)
+    writer.load_csv(f"INSERT INTO {table} SELECT * FROM {{csv}}", file, columns, longest=LINE)
     file.unlink(missing_ok=True)
 
 
@@ -99,6 +111,71 @@ def take(writer: Writer, folders: Sequence[Folder]) -> None:
         name = folder.name.replace("'", "''").replace("{", "{{").replace("}", "}}")
         writer.load_csv(f"INSERT INTO listed SELECT '{name}', * FROM {{csv}}", folder.file, LISTED)
         folder.file.unlink(missing_ok=True)
+
+
+def project(writer: Writer, share: int, counts: dict[int, int]) -> None:
+    """Turn the rows of `listed` that a sample has into estimates for all files, and keep their
+    errors in the table file_sample.
+
+    A file number and its files are in the sample or not. Each figure is multiplied by the ratio of
+    all files of its instance to those in the sample, so that the number of files is exact. The
+    error is half the width of a 95 % interval, from the differences of 16 random parts of the
+    sample (Wolter, Introduction to Variance Estimation, 2nd edition, 2007, chapters 2 and 6).
+
+    share:  the sample has 1 in `share` file numbers; counts: all files by instance
+    Raises ProbeFailed where an instance has files and the sample has none of them.
+    """
+    do = writer.execute
+    do("DELETE FROM listed WHERE what <> 2")
+    values = ", ".join(f"({content}, {n})" for content, n in sorted(counts.items()))
+    do(f"""
+        CREATE TEMP TABLE sampled AS
+        SELECT content, any_value(n) AS all_files, sum(files) AS files, any_value(n) / sum(files) AS factor
+          FROM listed JOIN (VALUES {values}) c (content, n) USING (content) GROUP BY content
+    """)
+    missed = set(counts) - {content for (content,) in do("SELECT content FROM sampled")}
+    if missed:
+        raise ProbeFailed("failed", f"the sample has no file of instance {min(missed)}")
+    small = "coalesce(n0, 0) + coalesce(n1, 0) + coalesce(n2, 0)"
+    figures = {"files": "files", "bytes": "bytes", "empty_files": "n0", "small_files": small}
+    sums = ", ".join(f"sum({of}) AS {name}" for name, of in figures.items())
+    do(f"""
+        CREATE TEMP TABLE sample_part AS
+        SELECT CASE WHEN grouping(root) = 0 THEN root END AS root, content, chunk, {sums}
+          FROM (SELECT *, {KNOWN_ROOT} AS root FROM listed)
+         GROUP BY GROUPING SETS ((root, content, chunk), (content, chunk))
+    """)
+    # what a part differs by from what the ratios of the whole sample predict for it
+    differences = ", ".join(
+        f"sum(factor * (coalesce(p.{name}, 0) - r.{name} * n.files)) AS {name}" for name in figures
+    )
+    ratios = ", ".join(f"sum(p.{name}) / any_value(s.files) AS {name}" for name in figures)
+    errors = ", ".join(
+        f"{T_VALUE} * sqrt({1 - 1 / share} * {CHUNKS / (CHUNKS - 1)} * sum({name} * {name}))"
+        for name in figures
+    )
+    do(f"""
+        INSERT INTO file_sample
+        SELECT root, {share}, {errors}
+          FROM (SELECT r.root, n.chunk, {differences}
+                  FROM (SELECT p.root, p.content, {ratios}
+                          FROM sample_part p JOIN sampled s USING (content) GROUP BY p.root, p.content) r
+                  JOIN sampled s USING (content)
+                  JOIN (SELECT content, chunk, files FROM sample_part WHERE root IS NULL) n USING (content)
+                  LEFT JOIN sample_part p ON p.root IS NOT DISTINCT FROM r.root AND p.content = r.content AND p.chunk = n.chunk
+                 GROUP BY r.root, n.chunk)
+         GROUP BY root ORDER BY root
+    """)
+    numbers = [
+        name for name in LISTED if re.fullmatch("files|bytes|n[0-9]|b[0-9]|hollow|fork.*", name)
+    ]
+    do(
+        "CREATE TEMP TABLE projected AS SELECT listed.* REPLACE ("
+        + ", ".join(f"listed.{name} * factor AS {name}" for name in numbers)
+        + ") FROM listed JOIN sampled USING (content)"
+    )
+    do("DROP TABLE listed")
+    do("ALTER TABLE projected RENAME TO listed")
 
 
 def load(writer: Writer, folders: Sequence[Folder], relations: Path, owners: Path) -> None:
@@ -125,6 +202,7 @@ def load(writer: Writer, folders: Sequence[Folder], relations: Path, owners: Pat
             f" size FROM ({READ})",
             folder.file,
             _FILES,
+            longest=LINE,
         )
     do(
         "CREATE TEMP TABLE numbered (tablespace UINTEGER, content SMALLINT, temp UTINYINT, node"
@@ -220,6 +298,7 @@ def find_orphans(writer: Writer, folders: Sequence[Folder]) -> None:
                 f" {folder.tablespace}) USING (content, temp, node)",
                 folder.file,
                 _FILES,
+                longest=LINE,
             )
         folder.file.unlink(missing_ok=True)
 

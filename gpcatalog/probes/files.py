@@ -6,13 +6,17 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpcatalog.capacity.limits import FILE_BUCKETS
+from gpcatalog.model.file_choice import FileChoice, Which
+from gpcatalog.model.quantity import duration, plural
+from gpcatalog.probes import file_sums
 from gpcatalog.probes.connection import ProbeFailed, Session
-from gpcatalog.probes.listing import MOST_ROWS, Listing
+from gpcatalog.probes.listing import EVERYWHERE, MOST_ROWS, Listing
 from gpcatalog.store.snapshot import Writer
 
 Covered = Callable[..., contextlib.AbstractContextManager[dict[str, Any]]]
@@ -27,6 +31,14 @@ RECONCILE_SHARE = 0.05
 LIST_SECONDS = (
     0.001  # that reading the lists of one table takes at least, on all segments together (measured)
 )
+ATTRIBUTE_ROW = (
+    140  # least bytes of a row of pg_attribute on all servers; a file is not expected without one
+)
+COUNTED_FROM = 20_000_000  # files expected on a host from which on their names are counted first
+MOST_FILES = 5_000_000  # files on a host up to which all are read, if not asked otherwise
+FEWEST = 200_000  # files of which a sample says too little, and all are listed in a second or two
+SHARE = 16  # one in so many file numbers is in a sample
+LISTING_FACTOR = 20.0  # time to list, over the time to count the names
 CLOCK_MARGIN = 60.0  # seconds by which the clocks of hosts may differ
 
 # part codes of the probes relation_files and file_owners; 11 and more are tables, by storage
@@ -70,16 +82,22 @@ _STORAGE = _case("part", STORAGES | PARTS, "'unowned'")
 class FileSection:
     """Collects what the audit says about files.
 
-    session, writer, covered: as the Collector has them; contents: content ids of all primaries, -1
-        the coordinator or only server
+    session, writer, covered, progress: as the Collector has them; contents: content ids of all
+        primaries, -1 the coordinator or only server
+    choice: which files are looked at
     database_bytes: bytes of the main forks of all that was listed, None where nothing was
+    counts: files by instance, where they were counted by name; too_slow: the listing timed out
     """
 
     session: Session
     writer: Writer
     covered: Covered
     contents: Sequence[int]
+    choice: FileChoice = field(default_factory=FileChoice)
+    progress: Callable[[str], None] = field(default=lambda _: None)
     database_bytes: int | None = field(default=None, init=False)
+    counts: dict[int, int] = field(default_factory=dict, init=False)
+    too_slow: bool = field(default=False, init=False)
 
     @property
     def _holders(self) -> list[int]:
@@ -88,17 +106,128 @@ class FileSection:
 
     # -- where directories may be listed -----------------------------------------------------------
 
-    def begin(self) -> Listing:
-        """Begin to list the directories, in a session of its own if one is to be had."""
-        now: dict[str, float | None] = {}
-        with self.covered("oldest_transaction"):
-            now = self.session.rows("oldest_transaction")[0]
-        listing = Listing(self.session, self.writer, now, summed=self._summed())
+    def begin(self, attribute_bytes: int | None = None) -> Listing | None:
+        """Begin to list the directories, in a session of its own if one is to be had; None, with
+        the reason in the coverage, where they are not to be listed.
+
+        attribute_bytes: of pg_attribute on the largest segment or the only server, None if unknown
+        """
+        if self.choice.files is Which.NONE:
+            with self.covered("relation_files"):
+                raise ProbeFailed("not applicable", "--files none: the directories were not listed")
+            return None
+        share = self._share(attribute_bytes)
+        if not share:
+            with self.covered("relation_files"):
+                raise ProbeFailed("timed out", "the names of the files alone took too long")
+            return None
+        listing = self._listing(share)
         beside = None
         with contextlib.suppress(ProbeFailed):
             beside = self.session.fresh()
         listing.begin(beside)
         return listing
+
+    def sample(self) -> Listing | None:
+        """List a sample after all files took too long; None where that is not to be done."""
+        if self.choice.files is not Which.AUTO or not self.too_slow:
+            return None
+        if not self.counts:
+            with self.covered("file_counts"):
+                self.counts = self._counts()
+        total = sum(self.counts.values())
+        if total < FEWEST:
+            return None
+        self.progress(f"files: a sample of {plural(total, 'file')}")
+        listing = self._listing(SHARE)
+        listing.begin(None)
+        return listing
+
+    def _listing(self, share: int) -> Listing:
+        now: dict[str, float | None] = {}
+        with self.covered("oldest_transaction"):
+            now = self.session.rows("oldest_transaction")[0]
+        return Listing(
+            self.session,
+            self.writer,
+            now,
+            summed=share > 1 or self._summed(),
+            share=share,
+            batches=self._batches(),
+        )
+
+    def _batches(self) -> list[str]:
+        """Content ids, comma-separated, of the segments that list at the same time: at most
+        `choice.parallel` of each host.
+        """
+        if not self.choice.parallel or not self.session.server.greenplum:
+            return [EVERYWHERE]
+        found = self.writer.execute(
+            "SELECT string_agg(content, ', ' ORDER BY content) FROM (SELECT content, row_number()"
+            " OVER (PARTITION BY hostname ORDER BY content) - 1 AS n FROM instance WHERE role = 'p'"
+            " AND content >= 0) GROUP BY n // ? ORDER BY min(n)",
+            [self.choice.parallel],
+        )
+        # without the list of instances, no segment is left out
+        return [contents for (contents,) in found] or [EVERYWHERE]
+
+    def _on_a_host(self, counts: Mapping[int, int] | None = None) -> int:
+        """Most files on a host, without mirrors; most instances if there are no counts."""
+        counts = counts or dict.fromkeys(self._holders or [-1], 1)
+        values = ", ".join(f"({content}, {n})" for content, n in counts.items())
+        found = self.writer.execute(
+            f"SELECT max(n) FROM (SELECT sum(files) AS n FROM (VALUES {values}) v (content, files)"
+            " LEFT JOIN instance i ON i.content = v.content AND i.role = 'p' GROUP BY i.hostname)"
+        )
+        return int(found[0][0])
+
+    def _share(self, attribute_bytes: int | None) -> int:
+        """1 to list all files, n for a sample of 1 in n file numbers, 0 where not even the names
+        can be read in time. Counts the names where they are many, and shows what the listing will
+        take.
+        """
+        which = self.choice.files
+        expected = None
+        if attribute_bytes is not None:
+            expected = attribute_bytes / ATTRIBUTE_ROW * self._on_a_host()
+        if which is not Which.SAMPLE and expected is not None and expected <= COUNTED_FROM:
+            return 1
+        failed, begun = False, time.perf_counter()
+        with self.covered("file_counts") as note:
+            try:
+                counts = self.counts = self._counts()
+            except ProbeFailed as e:
+                failed = e.status == "timed out"
+                raise
+            seconds = (time.perf_counter() - begun) * LISTING_FACTOR
+            total = f"{plural(sum(counts.values()), 'file')}"
+            if sum(counts.values()) < FEWEST:
+                if which is Which.SAMPLE:
+                    note["reason"] = f"too few files for a sample: all {total} were read"
+                return 1
+            limit = self.session.timeouts.statement_ms / 1000 * len(self._batches()) / 2
+            if which is Which.SAMPLE or (
+                which is Which.AUTO and (self._on_a_host(counts) > MOST_FILES or seconds > limit)
+            ):
+                note["reason"] = (
+                    f"{total}; sizes of a sample of 1 in {SHARE} file numbers were read, because"
+                    f" all would take about {duration(seconds)}"
+                )
+                self.progress(f"files: a sample of {total}; all would take {duration(seconds)}")
+                return SHARE
+            self.progress(f"files: {total}, about {duration(seconds)}")
+        return 0 if failed else 1
+
+    def _counts(self) -> dict[int, int]:
+        """Files by instance, counted by their names. Raises ProbeFailed."""
+        found = Counter[int]()
+        for place in self.session.rows("tablespaces"):
+            for contents in self._batches():
+                for row in self.session.rows(
+                    "file_counts", folder=place["folder"], contents=contents
+                ):
+                    found[row["content"]] += row["files"]
+        return dict(found)
 
     def _summed(self) -> bool:
         """Whether the server sums the files: always on PostgreSQL, where it does that in a process
@@ -116,15 +245,23 @@ class FileSection:
         coverage, where the role may not list them.
         """
         read = False
-        with self.covered(listing.probe, "relation_files") as note:
-            listing.end()
+        label = "relation_files" if listing.share == 1 else "relation_files of a sample"
+        with self.covered(listing.probe, label) as note:
+            try:
+                listing.end()
+            except ProbeFailed as e:
+                self.too_slow = e.status == "timed out"
+                raise
             begun = time.perf_counter()
             listing.load()
-            self._keep_relations()
-            self._keep_totals()
+            if listing.share > 1:
+                file_sums.project(self.writer, listing.share, self.counts)
+            else:
+                self._keep_relations()
+            self._keep_totals("sample" if listing.share > 1 else "directory")
             note["seconds"] = round(listing.seconds + time.perf_counter() - begun, 6)
             read = True
-        if read:
+        if read and listing.share == 1:
             if not listing.summed:
                 self._look_again(listing)
             self._keep_orphans(listing.now)
@@ -160,29 +297,27 @@ class FileSection:
         self.writer.execute(
             "UPDATE relation SET files = f.files - f.forks, bytes = f.bytes -"
             " coalesce(f.fork_bytes, 0), max_segment_bytes = f.most, filled = f.bytes >"
-            " coalesce(f.fork_bytes, 0) FROM listed f WHERE f.what = 1 AND f.oid = relation.oid"
-            f" AND {stored}"
+            " coalesce(f.fork_bytes, 0) FROM (SELECT oid, sum(files) AS files, sum(bytes) AS bytes,"
+            " max(most) AS most, sum(forks) AS forks, sum(fork_bytes) AS fork_bytes FROM listed"
+            f" WHERE what = 1 GROUP BY oid) f WHERE f.oid = relation.oid AND {stored}"
         )
         found = self.writer.execute(
             "SELECT coalesce(sum(bytes - coalesce(fork_bytes, 0)), 0) FROM listed WHERE what = 2"
         )
         self.database_bytes = int(found[0][0])
 
-    def _keep_totals(self) -> None:
+    def _keep_totals(self, basis: str) -> None:
         """By root, part and instance, the forks as a part of their own; what belongs to no table
         goes to root 0.
         """
-        known = (
-            "CASE WHEN part = 8 OR part IS NULL OR oid NOT IN (SELECT root FROM relation) THEN 0"
-            " ELSE oid END"
-        )
+        known = file_sums.KNOWN_ROOT
         part = (
             "CASE WHEN part IS NOT NULL AND part <> 8 AND oid NOT IN (SELECT root FROM relation)"
             f" THEN 'other' ELSE {_PART} END"
         )
         self.writer.execute(f"""
             INSERT INTO file_total
-            SELECT content, root, part, 'directory', sum(files), sum(bytes), sum(empty), sum(small), sum(hollow)
+            SELECT content, root, part, '{basis}', sum(files), sum(bytes), sum(empty), sum(small), sum(hollow)
               FROM (SELECT content, {known} AS root, {part} AS part, files - forks AS files, bytes - coalesce(fork_bytes, 0) AS bytes,
                            n0 - fork_empty AS empty, n0 + n1 + n2 - fork_small AS small, coalesce(hollow, 0) AS hollow
                       FROM listed WHERE what = 2

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from gpcatalog.model import auxiliary
@@ -23,10 +24,13 @@ NAMES_A_LOOK = 2_000  # files without a row that one statement looks at again
 LOOK_SECONDS = 10.0  # after which no more of them are looked at
 
 
+EVERYWHERE = "c.gp_segment_id"  # in place of content ids: no segment is left out
+
+
 def keep(session: Session, probe: str, file: Path, **values: str) -> None:
-    """Store the rows of a probe as a file of CSV. Raises ProbeFailed."""
+    """Append the rows of a probe to a file of CSV. Raises ProbeFailed."""
     statement = session.statement(probe, **values)
-    with file.open("wb") as out:
+    with file.open("ab") as out:
         for block in session.stream_csv(statement):
             out.write(block)
 
@@ -42,12 +46,22 @@ class Listing:
     now:    what the probe oldest_transaction returned before it began: what begins later cannot
             have made an older file
     summed: whether the server sums the files
+    share:  1 for all files, n for those of 1 in n file numbers, which the server sums
+    batches: content ids, comma-separated, of segments that list at the same time
     """
 
     def __init__(
-        self, session: Session, writer: Writer, now: dict[str, float | None], *, summed: bool
+        self,
+        session: Session,
+        writer: Writer,
+        now: dict[str, float | None],
+        *,
+        summed: bool,
+        share: int = 1,
+        batches: Sequence[str] = (EVERYWHERE,),
     ) -> None:
         self.session, self.writer, self.now, self.summed = session, writer, now, summed
+        self.share, self.batches = share, batches
         self.folders: list[file_sums.Folder] = []
         self.seconds = 0.0  # from the first to the last statement
         self._begun = time.perf_counter()
@@ -108,8 +122,10 @@ class Listing:
                     "tablespace": str(place["tablespace"]),
                     "block": str(session.facts["block_size"]),
                     "large": str(auxiliary.LARGE),
+                    "share": str(self.share),
                 }
-            keep(session, self.probe, file, **values)
+            for contents in self.batches:
+                keep(session, self.probe, file, contents=contents, **values)
             self.folders.append(file_sums.Folder(place["folder"], int(place["tablespace"]), file))
         self.seconds = time.perf_counter() - self._begun
 

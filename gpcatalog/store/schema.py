@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 # What came after version 1, as "table" or "table.column": a file of an older version may lack it
 # and is read as if it held nothing there.
@@ -21,6 +21,7 @@ ADDED = {
     "age": 4,
     "auxiliary": 5,
     "upkeep_event": 6,
+    "file_sample": 7,
 }
 
 # Every table of a snapshot. content is the content id of an instance: -1 the coordinator (or the
@@ -91,8 +92,8 @@ TABLES: dict[str, str] = {
     ),
     # files by root, part and instance; root 0: what belongs to no table. part: main, auxiliary,
     # toast, index, fork, sequence, catalog,
-    # other, unowned. basis: directory, or catalog (segment file lists, no sizes but theirs). small:
-    # of at most 1 MB,
+    # other, unowned. basis: directory, sample (estimates from a part of the file numbers), or
+    # catalog (segment file lists, no sizes but theirs). small: of at most 1 MB,
     # the empty ones among them; hollow_bytes: of indexes that hold no entry
     "file_total": (
         """
@@ -105,6 +106,14 @@ TABLES: dict[str, str] = {
     "file_bucket": (
         """
         content INTEGER NOT NULL, storage VARCHAR NOT NULL, bucket VARCHAR NOT NULL, files BIGINT NOT NULL, bytes BIGINT NOT NULL
+    """
+    ),
+    # errors of the estimates from a sample of 1 in `one_in` file numbers, half the width of a 95 %
+    # interval: of one root, or of all files where root is NULL
+    "file_sample": (
+        """
+        root UINTEGER, one_in INTEGER NOT NULL,
+        files DOUBLE NOT NULL, bytes DOUBLE NOT NULL, empty_files DOUBLE NOT NULL, small_files DOUBLE NOT NULL
     """
     ),
     # files without a row in pg_class, by relfilenode, and (kind missing) rows without a file; see

@@ -574,11 +574,11 @@ class Snapshot:
     def files_basis(self) -> str:
         """How the files of this snapshot are counted.
 
-        "directory": in the data directories; "catalog": by lists of segment files and relations;
-        empty where neither was read.
+        "directory": in the data directories; "sample": there too, with estimates of what a part of
+        them has; "catalog": by lists of segment files and relations; empty where none was read.
         """
         found = {row["basis"] for row in self.rows("SELECT DISTINCT basis FROM file_total")}
-        return "directory" if "directory" in found else "catalog" if found else ""
+        return next((one for one in ("directory", "sample", "catalog") if one in found), "")
 
     def files_on_hosts(self) -> dict[str, list[int]]:
         """[primaries, mirrors, files of primaries, files of mirrors] of this database by host.

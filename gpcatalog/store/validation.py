@@ -30,7 +30,7 @@ _WORDS: dict[str, Iterable[str]] = {
     "relation.persistence": ("p", "u", "t"),
     "root_total.kind": _KINDS,
     "root_total.storage": _STORAGES,
-    "file_total.basis": ("directory", "catalog"),
+    "file_total.basis": ("directory", "sample", "catalog"),
     "catalog.rows_basis": ("counted", "derived", "estimate"),
     "file_total.part": (
         "main",

@@ -5,6 +5,7 @@
 -- cost: one directory listing and one stat per file on every segment, in parallel
 SELECT content, file, (s).size::int8 AS size
   FROM (SELECT content, file, {stat_file}('{folder}/' || file, true) AS s
-          FROM (SELECT gp_segment_id AS content, {list_folder}('{folder}') AS file FROM gp_dist_random('gp_id')) listed
+          FROM (SELECT gp_segment_id AS content, {list_folder}('{folder}') AS file FROM gp_dist_random('gp_id') c
+                 WHERE c.gp_segment_id IN ({contents})) listed
          WHERE file < 'u' COLLATE pg_catalog."C") stated
  WHERE (s).size IS NOT NULL

@@ -7,7 +7,7 @@
 -- cost: one directory listing and one stat per file on every segment, in parallel; one join of these catalogs
 -- include files_summed
                           FROM (SELECT gp_segment_id AS content, {list_folder}('{folder}') AS file
-                                  FROM gp_dist_random('gp_id')) listed
+                                  FROM gp_dist_random('gp_id') c WHERE c.gp_segment_id IN ({contents})) listed
 -- include files_named
                 SELECT c.gp_segment_id, c.relpersistence = 't',
                        CASE WHEN c.relfilenode = 0 THEN pg_catalog.pg_relation_filenode(c.oid) ELSE c.relfilenode END::int8,
@@ -16,6 +16,9 @@
                   LEFT JOIN (
 -- include relation_owner
                   ) w ON w.oid = c.oid
-                 WHERE c.reltablespace = {tablespace} AND c.relkind IN ('r', 'm', 'i', 't', 'S', 'o', 'b', 'M')
-                       AND c.relstorage NOT IN ('x', 'f', 'v')) u
+                 WHERE c.gp_segment_id IN ({contents}) AND c.reltablespace = {tablespace}
+                       AND c.relkind IN ('r', 'm', 'i', 't', 'S', 'o', 'b', 'M')
+                       AND c.relstorage NOT IN ('x', 'f', 'v')
+-- include files_chosen
+                       ) u
 -- include files_answered

@@ -14,5 +14,7 @@
                   LEFT JOIN (
 -- include relation_owner
                   ) w ON w.oid = c.oid
-                 WHERE c.reltablespace = {tablespace} AND c.relkind IN ('r', 'm', 'i', 't', 'S', 'o', 'b', 'M')) u
+                 WHERE c.reltablespace = {tablespace} AND c.relkind IN ('r', 'm', 'i', 't', 'S', 'o', 'b', 'M')
+-- include files_chosen
+                       ) u
 -- include files_answered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpcatalog.audit.files import MANY, Files, OrphanTotal, TableFiles
+from gpcatalog.audit.files import LISTED, MANY, Files, OrphanTotal, TableFiles
 from gpcatalog.audit.report import Report
 from gpcatalog.audit.rules.registry import Harm, rule
 from gpcatalog.capacity import limits
@@ -25,7 +25,13 @@ def _sure(files: Files) -> Confidence:
 
 
 def _basis(files: Files) -> str:
-    return "counted" if files.basis == "directory" else "derived"
+    # a sample counts the files of each instance, too
+    return "counted" if files.basis in LISTED else "derived"
+
+
+def _measured(files: Files, figure: str) -> str:
+    """The basis of a figure that the sizes of all files give."""
+    return "estimate" if files.sample else figure
 
 
 @rule("files-per-host-over-guideline", Harm.SPACE)
@@ -120,7 +126,7 @@ def average_file_too_small(report: Report) -> Iterator[Finding]:
         relations=_names(files),
         relations_total=len(files.tables),
         figures=(
-            Figure("average", files.average_bytes, "bytes", "measured"),
+            Figure("average", files.average_bytes, "bytes", _measured(files, "measured")),
             Figure("target", target.value, "bytes", "published"),
             *((Figure("slowdown", files.slowdown, "x", "estimate"),) if files.slowdown else ()),
         ),
@@ -218,8 +224,9 @@ def zero_size_files(report: Report) -> Iterator[Finding]:
     Why it matters: an empty file costs an inode and takes part in recovery, backup and DROP. An
     empty append-optimized leaf has at least four files on every segment, and VACUUM keeps emptied
     segment files.
-    How sure it is: high: files are counted in the data directories. The first file of a filled
-    append-optimized table is always empty, which is normal.
+    How sure it is: high: files are counted in the data directories; medium if only a sample of the
+    files was read. The first file of a filled append-optimized table is always empty, which is
+    normal.
     What to do: drop leaves that will stay empty: `gpcatalog plan`.
     """
     files = report.files
@@ -233,10 +240,10 @@ def zero_size_files(report: Report) -> Iterator[Finding]:
     yield Finding(
         rule="zero-size-files",
         severity=Severity.NOTICE,
-        confidence=Confidence.HIGH,
+        confidence=_sure(files),
         title=(
-            f"{count(files.empty)} of {count(files.files)} files have zero size"
-            f" ({files.empty / files.files:.0%})"
+            f"{'about ' if files.sample else ''}{count(files.empty)} of {count(files.files)} files"
+            f" have zero size ({files.empty / files.files:.0%})"
         ),
         detail=f"Empty indexes take another {size(files.hollow_bytes or 0)}.",
         remedy="drop leaves that will stay empty and create fewer in advance: `gpcatalog plan`",
@@ -245,11 +252,20 @@ def zero_size_files(report: Report) -> Iterator[Finding]:
         ),
         relations_total=len(files.tables),
         figures=(
-            Figure("zero-size files", files.empty, "files", "counted"),
+            Figure("zero-size files", files.empty, "files", _measured(files, "counted")),
             Figure("files", files.files, "files", "counted"),
-            Figure("bytes without entries", files.hollow_bytes or 0, "bytes", "measured"),
+            Figure(
+                "bytes without entries",
+                files.hollow_bytes or 0,
+                "bytes",
+                _measured(files, "measured"),
+            ),
         ),
-        source="counted in the data directories",
+        source=(
+            f"estimated from 1 in {files.sample.one_in} file numbers"
+            if files.sample
+            else "counted in the data directories"
+        ),
     )
 
 

@@ -1,0 +1,30 @@
+"""Which files an audit looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Which(StrEnum):
+    """Files whose sizes are read: of all relations, of a sample, of none; AUTO by their number."""
+
+    AUTO = "auto"
+    ALL = "all"
+    SAMPLE = "sample"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class FileChoice:
+    """What an audit may take of the file systems.
+
+    parallel: segments of each host whose directories are listed at the same time; 0 for all
+    """
+
+    files: Which = Which.AUTO
+    parallel: int = 0
+
+
+ALL_FILES = FileChoice(Which.ALL)
+"""What plans need: the size of each leaf."""
