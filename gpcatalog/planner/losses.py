@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import singledispatch
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gpcatalog.model.properties import Properties
+from gpcatalog.model.properties import FACT, Properties
 from gpcatalog.model.traits import (
+    HEAP_OPTIONS,
     Differ,
     Traits,
     converted,
@@ -20,7 +21,30 @@ from gpcatalog.model.traits import (
 )
 from gpcatalog.planner import operations as op
 
+if TYPE_CHECKING:
+    from gpcatalog.planner.plan import TablePlan
+    from gpcatalog.planner.sets.reader import Reader
+
 _PRIVILEGE, _INDEXES, _COMMENT = "privilege", ("index properties", ""), ("table comment", "")
+
+
+def possible(reader: Reader, plans: Sequence[TablePlan]) -> set[int]:
+    """Indexes of the roots whose steps may lose something.
+
+    These are tables whose partitions differ in properties, and, if leaves are converted, tables
+    with a leaf that has storage options of heap tables alone.
+    """
+    rows = reader.snapshot.rows("SELECT DISTINCT root, options FROM relation WHERE options <> ''")
+    of_heap = {
+        row["root"]
+        for row in rows
+        if any(o.partition("=")[0] in HEAP_OPTIONS for o in row["options"].split(", "))
+    }
+    return {
+        root.index
+        for root in reader.roots
+        if FACT in root.facts or (plans[root.index].converted and root.oid in of_heap)
+    }
 
 
 def _split(properties: Traits) -> tuple[dict[tuple[str, str], str], list[str]]:

@@ -4,6 +4,7 @@ it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from gpcatalog.capacity.seconds import COPY_RATE, COPY_SOURCE, DDL_SOURCE
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.emptiness import basis_words
 from gpcatalog.model.names import qualified
-from gpcatalog.model.properties import FACT, Properties, of_facts
+from gpcatalog.model.properties import Properties, of_facts
 from gpcatalog.model.quantity import plural
 from gpcatalog.planner import budget, curve, limits, losses, policy, proposals, table_level, totals
 from gpcatalog.planner.group import Problem, prepare, solve
@@ -153,24 +154,23 @@ class PlanResult:
                     found.steps = [] if root.reason else scribe.steps(solved)
                     found.steps += proposals.external(scribe, problem)
                     found.steps += proposals.reconfigured(scribe, found.steps)
-                properties = of_facts(root.facts)
-                if properties is not None or found.converted:
-                    its = properties or Properties(())
+                if root.index in self._may_lose:
+                    its = of_facts(root.facts) or Properties(())
                     found.steps = [
                         msgspec.structs.replace(step, lost=losses.lost(its, step))
                         for step in found.steps
                     ]
                 yield found
 
+    @functools.cached_property
+    def _may_lose(self) -> set[int]:
+        return losses.possible(self.reader, self.table_plans)
+
     def losses(self) -> list[tuple[str, list[str]]]:
         """Tables with a step that loses properties of partitions, and a sentence for each of
         these.
         """
-        some = {
-            r.index
-            for r in self.reader.roots
-            if FACT in r.facts or self.table_plans[r.index].converted
-        }
+        some = self._may_lose
         found = []
         for table in self.tables(some) if some else ():
             lost = list(dict.fromkeys(line for step in table.steps for line in step.lost))

@@ -248,6 +248,23 @@ def test_golden_text() -> None:
     )
 
 
+def test_storage_options_of_heap_tables_are_lost_without_other_properties() -> None:
+    """Only tables with such options are looked at step by step."""
+    tables = [
+        MadeTable(name, daily(60, date(2024, 1, 1)), storage="heap") for name in ("with", "without")
+    ]
+    found = MadeSnapshot(tables)
+    found._db.execute(
+        "UPDATE relation SET options = CASE WHEN starts_with(name, 'with_') THEN 'fillfactor=80' ELSE '' END"
+    )
+    planned = planning.make(found, Policy(default=Rule(storage="ao_row")), Request())
+    assert [t.converted > 0 for t in planned.table_plans] == [True, True]
+    lost = "storage option fillfactor=80: ao_row does not support it"
+    assert planned.losses() == [("s.with", [lost])]
+    by_table = {t.table: {line for step in t.steps for line in step.lost} for t in planned.tables()}
+    assert by_table == {"with": {lost}, "without": set()}
+
+
 def test_drops_stand_apart_in_the_text() -> None:
     # filled in spring, an empty leaf of 2024 that nothing can be joined with, made ahead until 2029: the snapshot is of July 2026
     gap, ahead = (
