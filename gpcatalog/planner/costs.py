@@ -305,3 +305,22 @@ class Table:
             costs=costs,
             anew=None if anew else cls.of(gen, cluster, classes, roots, anew=True),
         )
+
+    def with_more(self, more: Table) -> Table:
+        """The table for these classes and those of another, which follow them."""
+
+        def both(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            return np.concatenate([one, other])
+
+        anew = None if self.anew is None or more.anew is None else self.anew.with_more(more.anew)
+        return Table(
+            rows=both(self.rows, more.rows),
+            more=both(self.more, more.more),
+            empty=both(self.empty, more.empty),
+            filled=both(self.filled, more.filled),
+            catalog=both(self.catalog, more.catalog),
+            columns=both(self.columns, more.columns),
+            column_stored=both(self.column_stored, more.column_stored),
+            costs=self.costs + more.costs,
+            anew=anew,
+        )

@@ -68,6 +68,10 @@ class Solution:
     group_option: npt.NDArray[np.int8]
 
 
+# rows of units or candidates that are priced at a time: with all prices they stay in a core's cache
+BLOCK = 2048
+
+
 def _selected(options: Options, which: Bools | Ints) -> Options:
     """Some of the groups: a mask of them, or their numbers in another order."""
     return Options(
@@ -208,20 +212,23 @@ def _cheapest(
     scaled = price * 10.0**PLACES
     best = np.full((n, width), np.inf)
     which = np.zeros((n, width), dtype=np.int8)
-    cost, better = np.empty((n, width)), np.empty((n, width), dtype=np.bool_)
-    for option, (comps, allowed) in enumerate(zip(options.comps, options.allowed, strict=True)):
-        if comps is None:
-            continue
-        if tables is None:
-            np.matmul(comps, scaled, out=cost)
-        else:
-            np.einsum("ij,ij->i", comps, scaled[tables], out=cost[:, 0])
-        np.rint(cost, out=cost)
-        if not allowed.all():
-            cost[~allowed] = np.inf
-        np.less(cost, best, out=better)
-        np.copyto(best, cost, where=better)
-        np.copyto(which, np.int8(option), where=better)
+    whole = [bool(allowed.all()) for allowed in options.allowed]
+    for start in range(0, n, BLOCK):
+        at = slice(start, start + BLOCK)
+        for option, (comps, allowed) in enumerate(zip(options.comps, options.allowed, strict=True)):
+            if comps is None:
+                continue
+            cost = (
+                comps[at] @ scaled
+                if tables is None
+                else np.einsum("ij,ij->i", comps[at], scaled[tables[at]])[:, None]
+            )
+            np.rint(cost, out=cost)
+            if not whole[option]:
+                cost[~allowed[at]] = np.inf
+            better = cost < best[at]
+            np.copyto(best[at], cost, where=better)
+            np.copyto(which[at], np.int8(option), where=better)
     return best, which
 
 
@@ -267,11 +274,12 @@ def _totals(
         (problem.singles, single, single_option, problem.unit_edges.tolist()),
         (problem.groups, made, group_option, problem.group_edges.tolist()),
     ):
-        for option, comps in enumerate(options.comps):
-            if comps is None:
-                continue
-            mask = used & (which == option)
-            for t, (s, e) in enumerate(pairwise(edges)):
-                if s != e:
-                    totals[t] += comps[s:e].T @ mask[s:e].astype(np.float64)
+        for t, (first, last) in enumerate(pairwise(edges)):
+            for start in range(first, last, BLOCK):
+                at = slice(start, min(start + BLOCK, last))
+                used_here, which_here = used[at], which[at]
+                for option, comps in enumerate(options.comps):
+                    if comps is not None:
+                        mask = used_here & (which_here == option)
+                        totals[t] += comps[at].T @ mask.astype(np.float64)
     return totals

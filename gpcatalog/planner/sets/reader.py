@@ -66,6 +66,7 @@ class Reader:
         self.bounds = BoundCodes(snapshot)
         self.shapes = [root_shape(r.facts, r.leaves) for r in self.roots]
         self._classes: dict[LeafClass, int] = {}
+        self._table: Table | None = None  # costs of the first classes
         self._ends: dict[Family, Ends] = {}
         self.intervals: dict[
             int, Intervals
@@ -156,10 +157,18 @@ class Reader:
         heap = np.array([c.storage is Storage.HEAP for c in self._classes], dtype=np.bool_)
         return heap_files(np.where(heap[klass], segment, 0.0), self.block)
 
+    def _costs(self) -> Table:
+        """Costs of all classes there are."""
+        known = 0 if self._table is None else len(self._table.costs)
+        if self._table is None or known < len(self._classes):
+            new = Table.of(self.generation, self.cluster, list(self._classes)[known:], self.shapes)
+            self._table = new if self._table is None else self._table.with_more(new)
+        return self._table
+
     def _chunk(self, batch: list[Root]) -> Chunk:
         tree = _Tree(self._read(batch), batch)
         klass = self._classify(tree.shape, tree.root, tree.bounds_on_path, tree.leaf)
-        table = Table.of(self.generation, self.cluster, list(self._classes), self.shapes)
+        table = self._costs()
         size = self._sizes(tree, table, klass)
         place = self._places(tree, size.external, batch)
         order = place.order

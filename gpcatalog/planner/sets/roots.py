@@ -347,9 +347,10 @@ def _facts(snapshot: Snapshot) -> dict[int, dict[str, list[tuple[int, str]]]]:
     if generations.is_classic(snapshot.header["generation"]):
         # ALTER TABLE … SET SCHEMA moves the root alone there
         for r in snapshot.rows(
-            'SELECT t.oid, min(p."schema") AS place FROM relation t JOIN relation p ON p.root ='
-            " t.oid AND p.\"schema\" <> t.\"schema\" WHERE t.kind = 'root' AND p.kind IN ('leaf',"
-            " 'intermediate') GROUP BY t.oid"
+            "WITH used AS (SELECT root, kind = 'root' AS own, \"schema\" FROM relation"
+            " WHERE kind IN ('root', 'leaf', 'intermediate') GROUP BY ALL)"
+            ' SELECT p.root AS oid, min(p."schema") AS place FROM used t JOIN used p ON p.root ='
+            ' t.root AND p."schema" <> t."schema" WHERE t.own AND NOT p.own GROUP BY p.root'
         ):
             facts.setdefault(r["oid"], {})["other schema"] = [(r["oid"], r["place"])]
     return facts
