@@ -151,8 +151,8 @@ def _levels(snapshot: Snapshot) -> dict[Family, dict[int, int]]:
 
 _CUT = (
     "WITH cut AS (SELECT unnest(?::UINTEGER[]) AS root, unnest(?::UTINYINT[]) AS level),"
-    " part AS (SELECT r.root, r.parent, r.bound, r.is_default FROM relation r JOIN cut USING (root,"
-    " level) WHERE r.kind IN ('leaf', 'intermediate'))"
+    " part AS (SELECT r.oid, r.root, r.parent, r.bound_key, r.is_default FROM relation r JOIN cut"
+    " USING (root, level) WHERE r.kind IN ('leaf', 'intermediate'))"
 )
 
 
@@ -213,14 +213,16 @@ def _tables(
     partition.
     """
     cut: list[Any] = [list(levels), list(levels.values())]
-    texts = [
-        r["bound"]
+    # a snapshot puts each text together when it is read: for one partition of each bound here
+    keys = {
+        r["bound"]: r["bound_key"]
         for r in snapshot.rows(
-            f"{_CUT} SELECT DISTINCT bound FROM part WHERE NOT is_default AND bound IS NOT NULL",
+            f"{_CUT} SELECT bound_key, bound FROM relation WHERE oid IN (SELECT min(oid) FROM part"
+            " WHERE NOT is_default GROUP BY bound_key) AND bound IS NOT NULL",
             cut,
         )
-    ]
-    read = _read(texts, kind)
+    }
+    read = _read(list(keys), kind)
     odd = [bound is None for bound in read.values()]
     ends = [0 if bound is None else bound[1] for bound in read.values()]
     recent = [end > now - RECENT and not o for end, o in zip(ends, odd, strict=True)]
@@ -230,18 +232,18 @@ def _tables(
         return _line([stretch for b in bounds if (stretch := read[b]) is not None], now)
 
     rows = snapshot.rows(
-        f"{_CUT}, mark AS (SELECT unnest(?::VARCHAR[]) AS bound, unnest(?::BOOLEAN[]) AS odd,"
-        " unnest(?::BOOLEAN[]) AS recent, unnest(?::BIGINT[]) AS high),"
+        f"{_CUT}, mark AS (SELECT unnest(?::UBIGINT[]) AS bound_key, unnest(?::VARCHAR[]) AS bound,"
+        " unnest(?::BOOLEAN[]) AS odd, unnest(?::BOOLEAN[]) AS recent, unnest(?::BIGINT[]) AS high),"
         ' lines AS (SELECT root, parent, bool_or(is_default) AS "default",'
-        " list_sort(list(DISTINCT m.bound) FILTER (m.recent)) AS bounds,"
+        " list_sort(list_distinct(list(m.bound) FILTER (m.recent))) AS bounds,"
         # the newest of the others shows where the cover ended, and whether a gap follows
         " arg_max(m.bound, m.high) FILTER (NOT m.odd AND NOT m.recent) AS before,"
         " count(*) FILTER (m.odd) AS odd, count(*) FILTER (NOT is_default) AS parts"
-        " FROM part p LEFT JOIN mark m ON m.bound = p.bound AND NOT p.is_default"
+        " FROM part p LEFT JOIN mark m ON m.bound_key = p.bound_key AND NOT p.is_default"
         " GROUP BY root, parent)"
         ' SELECT root, bounds, before, bool_and("default") AS "default", sum(odd) AS odd,'
         " sum(parts) AS parts FROM lines GROUP BY root, bounds, before ORDER BY root",
-        [*cut, list(read), odd, recent, ends],
+        [*cut, list(keys.values()), list(read), odd, recent, ends],
     )
     by_root: dict[int, list[dict[str, Any]]] = {}
     for row in rows:

@@ -48,12 +48,14 @@ def widest(snapshot: Snapshot, number: int | None) -> list[dict[str, Any]]:
     known to be empty, most partitions of one parent (siblings); None: all.
     """
     return snapshot.rows(f"""
-        SELECT r.root, any_value(t."schema") AS "schema", any_value(t.name) AS name, mode(r.storage) FILTER (r.kind = 'leaf') AS storage,
-               max(r."columns") AS "columns", bool_or(r.toast) AS toast, max(r.indexes) AS indexes,
-               count(*) FILTER (r.kind = 'leaf') AS leaves, count(*) FILTER (r.kind = 'intermediate') AS intermediates,
-               count(*) FILTER (r.kind = 'leaf' AND NOT r.filled) AS empty, max(r.siblings) AS siblings
-          FROM (SELECT *, count(*) OVER (PARTITION BY root, parent) AS siblings FROM relation) r JOIN relation t ON t.oid = r.root
-         GROUP BY r.root HAVING count(*) FILTER (r.kind = 'leaf') > 0
+        SELECT r.root, t."schema", t.name, r.* EXCLUDE (root), s.siblings
+          FROM (SELECT root, mode(storage) FILTER (kind = 'leaf') AS storage, max("columns") AS "columns", bool_or(toast) AS toast,
+                       max(indexes) AS indexes, count(*) FILTER (kind = 'leaf') AS leaves,
+                       count(*) FILTER (kind = 'intermediate') AS intermediates, count(*) FILTER (kind = 'leaf' AND NOT filled) AS empty
+                  FROM relation GROUP BY root HAVING count(*) FILTER (kind = 'leaf') > 0) r
+          JOIN (SELECT root, max(n) AS siblings FROM (SELECT root, count(*) AS n FROM relation GROUP BY root, parent) GROUP BY root) s
+               ON s.root = r.root
+          JOIN relation t ON t.oid = r.root AND t.root = t.oid
          ORDER BY leaves DESC, 1, 2 {"" if number is None else f"LIMIT {number}"}""")
 
 

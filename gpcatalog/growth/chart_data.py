@@ -177,13 +177,14 @@ def _grains(snapshot: Snapshot) -> tuple[Grain, ...]:
         r["root"]: r["key_types"] or ""
         for r in snapshot.rows("SELECT root, key_types FROM partition_key WHERE level = 0")
     }
-    sampled = {
-        r["root"]: r["bounds"]
-        for r in snapshot.rows(
-            f"SELECT root, arg_min(bound, hash(bound), {SAMPLED}) AS bounds FROM relation"
-            " WHERE level = 1 AND NOT is_default AND bound IS NOT NULL GROUP BY root"
-        )
-    }
+    sampled: dict[int, list[str]] = {}
+    # a snapshot puts each text together when it is read: for the sample alone here
+    for r in snapshot.rows(
+        "SELECT root, bound FROM relation WHERE oid IN (SELECT unnest(arg_min(oid, bound_key,"
+        f" {SAMPLED})) FROM relation WHERE level = 1 AND NOT is_default GROUP BY root) AND bound IS"
+        " NOT NULL ORDER BY oid"
+    ):
+        sampled.setdefault(r["root"], []).append(r["bound"])
     leaves: dict[str, list[int]] = {}
     for r in snapshot.rows(
         "SELECT root, count(*) AS leaves FROM relation WHERE kind = 'leaf' GROUP BY root"
