@@ -4,7 +4,8 @@ the limits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +16,7 @@ from gpcatalog.planner.costs import KEEP
 from gpcatalog.planner.group import Problem, Solution, prepare, solve
 from gpcatalog.planner.policy import Weights
 from gpcatalog.planner.resources import FILES, LEAVES, RESOURCES, REWRITE, SECONDS, prices
+from gpcatalog.planner.sets.chunk import Chunk
 from gpcatalog.planner.sets.keep_reasons import KeepReason
 from gpcatalog.planner.sets.reader import KEPT, Reader
 
@@ -130,6 +132,15 @@ def whole(curves: Curves, weights: Weights) -> list[tuple[float, Floats]]:
     return found
 
 
+def _ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """The same chunks; each is read while the one before it is worked on."""
+    with ThreadPoolExecutor(1) as reading:
+        following = reading.submit(next, chunks, None)
+        while (chunk := following.result()) is not None:
+            following = reading.submit(next, chunks, None)
+            yield chunk
+
+
 def build(
     reader: Reader,
     *,
@@ -147,7 +158,7 @@ def build(
     before = np.zeros((len(reader.roots), len(RESOURCES)))
     stays = np.zeros((len(reader.roots), len(KeepReason)), dtype=np.int64)
     done = 0
-    for chunk in reader.chunks():
+    for chunk in _ahead(reader.chunks()):
         problem = prepare(
             chunk,
             now=reader.now,

@@ -38,9 +38,8 @@ class _Chains:
         edge = np.zeros(units + 1, dtype=np.bool_)
         edge[groups.start] = True
         edge[groups.end] = True
-        cover = np.zeros(units + 1, dtype=np.int64)
-        np.add.at(cover, groups.start + 1, 1)
-        np.add.at(cover, groups.end, -1)
+        begun = np.bincount(groups.start + 1, minlength=units + 1)
+        cover = begun - np.bincount(groups.end, minlength=units + 1)
         inside = np.cumsum(cover)[:units] > 0  # unit i hangs together with unit i - 1
         heads = edge[:units] | ~inside
         link = np.flatnonzero(heads)

@@ -31,7 +31,7 @@ from gpcatalog.planner.sets.roots import Root, load_roots, root_shape
 from gpcatalog.planner.workload import Workload
 from gpcatalog.store.snapshot import Snapshot
 
-CHUNK = 100_000  # leaves read and planned at a time: bounds memory
+CHUNK = 80_000  # leaves read and planned at a time: bounds memory
 KEPT = 500_000  # leaves up to which what was prepared is kept, and not read a second time
 
 
@@ -223,7 +223,7 @@ class Reader:
             leaf_filled=tree.filled[at],
             leaf_files=size.file_now[at],
             hot_edge=edge,
-            intervals=self.intervals,
+            intervals=dict(self.intervals),  # the next chunk adds its own
             block=self.block,
         )
 
