@@ -166,6 +166,26 @@ def _nobody_reads() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
+def _unanswered(e: Exception) -> CatalogError | None:
+    """A query that the server did not answer, and that no command can do without; None for other
+    failures.
+    """
+    probes = sys.modules.get("gpcatalog.probes.connection")  # not loaded, none was sent
+    if probes is None or not isinstance(e, probes.ProbeFailed) or os.environ.get("GPCATALOG_DEBUG"):
+        return None
+    hints = {
+        "timed out": "another session holds a lock, or the server is busy; try again",
+        "busy": "another session holds a lock; try again",
+        "denied": "`gpcatalog doctor` shows which privileges are missing",
+        "segment down": "gpstate -e shows which segments are down",
+    }
+    return CatalogError(
+        f"the server did not answer a query: {e.reason}",
+        hint=hints.get(e.status, "the log of the server has more"),
+        exit_code=Exit.UNREACHABLE,
+    )
+
+
 def _run() -> int:
     """Run a command and turn what happens into an exit code and at most one message."""
     try:
@@ -184,6 +204,9 @@ def _run() -> int:
                 return int(Exit.USAGE)
             if is_usage_error(e):
                 raise in_own_words(e) from None
+            lost = _unanswered(e)
+            if lost is not None:
+                raise lost from None
             raise
     except CatalogError as e:
         fail(printable(e.message), printable(e.hint), exit_code=int(e.exit_code))

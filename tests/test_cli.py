@@ -16,7 +16,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from gpcatalog.cli import _unanswered
+from gpcatalog.errors import Exit
 from gpcatalog.lab.postgres import PrivateServer, free_port
+from gpcatalog.probes.connection import ProbeFailed
 from gpcatalog.probes.guards import guards
 from tests.conftest import fresh_database, let_in, wait_for_port
 from tests.probes import zoo
@@ -770,3 +773,15 @@ def test_a_choice_of_files_without_a_listing_is_refused(
     said = run("audit", *arguments)
     assert said.returncode == 2
     assert message in said.stderr
+
+
+def test_a_query_without_an_answer_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GPCATALOG_DEBUG", raising=False)
+    lost = _unanswered(ProbeFailed("timed out", "canceling statement due to lock timeout"))
+    assert lost is not None
+    assert lost.message == (
+        "the server did not answer a query: canceling statement due to lock timeout"
+    )
+    assert "another session holds a lock" in lost.hint
+    assert lost.exit_code is Exit.UNREACHABLE
+    assert _unanswered(ValueError("x")) is None

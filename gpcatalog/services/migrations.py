@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.migration.request import Request
@@ -82,6 +82,15 @@ def _counts(session: Session, tables_: list[TablePlan], notify: Notify) -> dict[
     return found
 
 
+def _unsafe(session: Session, found: TableMigration | RefusedStep) -> list[dict[str, Any]]:
+    """Code of other roles that the work on a table would run. Raises ProbeFailed."""
+    from gpcatalog.migration.operations import RefusedStep
+
+    if isinstance(found, RefusedStep):
+        return []
+    return session.rows("reachable_code", root=str(found.context.root.oid), ddl="true")
+
+
 def write_migration(
     session: Session,
     plan: Plan,
@@ -102,6 +111,7 @@ def write_migration(
     from gpcatalog.migration.folder import Folder
     from gpcatalog.migration.operations import RefusedStep
     from gpcatalog.migration.translate import translate
+    from gpcatalog.probes.connection import ProbeFailed
 
     source = plan.source
     if session.server.generation != source.generation:
@@ -124,21 +134,24 @@ def write_migration(
     done: list[TableMigration] = []
     refused: list[RefusedStep] = []
     for table in wanted:
-        found = translate(
-            session.rows,
-            session.server,
-            plan.id,
-            table,
-            counts=counts,
-            growth=growth,
-            slots=slots,
-            window=request.window,
-        )
+        try:
+            found = translate(
+                session.rows,
+                session.server,
+                plan.id,
+                table,
+                counts=counts,
+                growth=growth,
+                slots=slots,
+                window=request.window,
+            )
+            unsafe = _unsafe(session, found)
+        except ProbeFailed as e:
+            found = RefusedStep("", table.name, "table", f"it could not be read: {e.reason}")
         if isinstance(found, RefusedStep):
             refused.append(found)
             continue
         refused += found.refused
-        unsafe = session.rows("reachable_code", root=str(found.context.root.oid), ddl="true")
         found.reachable = tuple(
             (
                 f"{r['function']} of {r['owner']}"

@@ -230,6 +230,7 @@ def _translated(
     from gpcatalog.migration.translate import translate
     from gpcatalog.model.names import qualified
     from gpcatalog.planner.plan import TablePlan
+    from gpcatalog.probes.connection import ProbeFailed
 
     slots = lock_slots({r["name"]: r["setting"] for r in session.rows("settings")})
     names = {t.state.oid: t.state for t in prepared.tables}
@@ -246,7 +247,10 @@ def _translated(
             storage="",
             steps=line,  # type: ignore[arg-type]
         )
-        made = translate(session.rows, session.server, "upkeep", table, slots=slots)
+        try:
+            made = translate(session.rows, session.server, "upkeep", table, slots=slots)
+        except ProbeFailed as e:
+            made = RefusedStep("", table.name, "table", f"it could not be read: {e.reason}")
         if isinstance(made, RefusedStep):
             found.refused.append(made)
             impossible |= {places[s.id] for s in line if s.id in places}

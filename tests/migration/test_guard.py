@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.conftest import fresh_database
@@ -138,3 +139,39 @@ def test_grants_of_a_role_that_the_session_may_not_become(pg_dsn: str, tmp_path:
     files = made.written(dsn, tmp_path / "again", made.plan_of(dsn))
     files.run("0001_public_t.sql")
     assert files.run("verify.sql").returncode == 0
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
+def test_a_table_that_is_locked_is_refused(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Another session holds it while `migrate` reads it: the other table is migrated."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_locked")
+    for name in ("free", "locked"):
+        parts = (
+            " DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
+            " (START (date '2020-01-30') END (date '2020-02-02') EVERY (interval '1 day'))"
+            if fixture.startswith("gp")
+            else " PARTITION BY RANGE (d)"
+        )
+        made.execute(dsn, f"CREATE TABLE {name} (id int, d date){parts}")
+        for day in (30, 31) if not fixture.startswith("gp") else ():
+            made.execute(
+                dsn,
+                f"CREATE TABLE {name}_{day} PARTITION OF {name} FOR VALUES FROM ('2020-01-{day}')"
+                f" TO (date '2020-01-{day}' + 1)",
+            )
+        made.execute(dsn, f"INSERT INTO {name} SELECT i, '2020-01-30' FROM generate_series(1, 9) i")
+    plan = made.plan_of(dsn)
+    assert {t.table for t in plan.tables if t.steps} == {"free", "locked"}
+    with psycopg.connect(dsn) as holder:
+        holder.execute("LOCK TABLE locked IN ACCESS EXCLUSIVE MODE")
+        files = made.written(dsn, tmp_path / "sql", plan)
+    done = [t.context.root.name for t in files.work if t.forward]
+    if fixture == "gp6_dsn":  # nothing that is read there needs a lock of the table
+        assert (done, files.refused) == (["free", "locked"], [])
+        return
+    assert done == ["free"]
+    (refused,) = files.refused
+    assert refused.table == "public.locked"
+    assert "it could not be read: canceling statement due to lock timeout" in refused.reason
