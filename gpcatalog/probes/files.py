@@ -216,7 +216,7 @@ class FileSection:
                 self.progress(f"files: a sample of {total}; all would take {duration(seconds)}")
                 return SHARE
             self.progress(f"files: {total}, about {duration(seconds)}")
-        return 0 if failed else 1
+        return 0 if failed and which is not Which.ALL else 1
 
     def _counts(self) -> dict[int, int]:
         """Files by instance, counted by their names. Raises ProbeFailed."""

@@ -306,3 +306,24 @@ def test_a_listing_that_takes_too_long_is_followed_by_a_sample(
     late = {"relation_files": "timed out"}
     assert found[Which.AUTO] == ("sample", {**late, "relation_files of a sample": "read"})
     assert found[Which.ALL] == ("", late)  # the database has no table
+
+
+def test_names_that_take_too_long_are_not_followed_by_sizes(
+    pg_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "COUNTED_FROM", 0)
+    place = Place(pg_dsn, {}, 0, tmp_path)
+
+    def slow(section: FileSection) -> dict[int, int]:
+        with connect(place.dsn, timeouts=Timeouts(statement_ms=100)) as hurried:
+            hurried.query("SELECT pg_catalog.pg_sleep(86400)")
+        return {}
+
+    monkeypatch.setattr(FileSection, "_counts", slow)
+    with read(place, tmp_path, FileChoice()) as snapshot:
+        notes = snapshot.rows("SELECT * FROM coverage WHERE status <> 'read' ORDER BY probe")
+        assert [n["probe"] for n in notes] == ["file_counts", "relation_files"]
+        assert [n["status"] for n in notes] == ["timed out"] * 2
+        assert snapshot.files_basis == ""
+    with read(place, tmp_path, FileChoice(Which.ALL)) as snapshot:
+        assert snapshot.files_basis == "directory"
