@@ -43,10 +43,10 @@ class Listing:
     order: what is created, rewritten or dropped between the two is found as a file without a
     relation or the reverse, and is looked at again.
 
-    now:    what the probe oldest_transaction returned before it began: what begins later cannot
+    now:     what the probe oldest_transaction returned before it began: what begins later cannot
             have made an older file
-    summed: whether the server sums the files
-    share:  1 for all files, n for those of 1 in n file numbers, which the server sums
+    summed:  whether the server sums the files
+    share:   1 for all files, n for those of 1 in n file numbers, which the server sums
     batches: content ids, comma-separated, of segments that list at the same time
     """
 

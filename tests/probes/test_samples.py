@@ -201,7 +201,7 @@ def test_many_files_are_sampled_unless_all_are_wanted(
     monkeypatch.setattr(files, "MOST_FILES", 100)
     sampled, reason = basis(FileChoice())
     assert sampled == "sample"
-    assert "sizes of a sample of 1 in 16 file numbers" in reason
+    assert "the sizes of a sample of 1 in 16 file numbers were read" in reason
     assert basis(FileChoice(Which.ALL)) == ("directory", "")
     monkeypatch.setattr(files, "MOST_FILES", 10**9)
     monkeypatch.setattr(files, "LISTING_FACTOR", 1e6)  # all would take longer than a statement may
