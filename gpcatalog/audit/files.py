@@ -150,13 +150,13 @@ class OrphanTotal(msgspec.Struct, frozen=True):
 
 class Sample(msgspec.Struct, frozen=True):
     """The sample from which all but the number of files is estimated, and the errors of the totals:
-    half the width of a 95 % interval.
+    half the width of a 95 % interval. Bytes have no error: a few large files have most of them,
+    and the sample may lack these.
 
     one_in: one file number in so many was drawn
     """
 
     one_in: int
-    bytes_error: int
     empty_error: int
     small_error: int
 
@@ -212,7 +212,7 @@ def _rounded(value: float | None) -> int | None:
 def _sample(snapshot: Snapshot) -> Sample | None:
     """The sample of a snapshot, if its files are estimated from one."""
     for row in snapshot.rows("SELECT * FROM file_sample WHERE root IS NULL"):
-        errors = (row["bytes"], row["empty_files"], row["small_files"])
+        errors = (row["empty_files"], row["small_files"])
         return Sample(row["one_in"], *map(round, errors))
     return None
 

@@ -27,7 +27,7 @@ def bytes_of(files: Files) -> str:
         return ""
     shown = size(files.bytes)
     if files.sample:
-        shown = f"about {shown} (± {size(files.sample.bytes_error)})"
+        shown = f"about {shown}"
     return f", {shown}, {size(files.average_bytes)} on average"
 
 
@@ -124,7 +124,7 @@ def _amounts(files: Files, out: Console) -> None:
             )
         )
     if files.empty is not None and files.small is not None:
-        errors = files.sample or Sample(1, 0, 0, 0)
+        errors = files.sample or Sample(1, 0, 0)
         empty, small = (
             _share(n, error, files)
             for n, error in ((files.empty, errors.empty_error), (files.small, errors.small_error))
@@ -144,7 +144,8 @@ def sample_line(sample: Sample) -> str:
     """What is counted and what is estimated from a sample."""
     return (
         f"Files of each instance are counted; the rest is estimated from 1 in {sample.one_in} file"
-        " numbers. ±: half of the 95 % interval. `--files all` reads all."
+        " numbers. ±: half of the 95 % interval. Bytes may be far off: the sample may lack the few"
+        " largest files. `--files all` reads all."
     )
 
 

@@ -120,7 +120,8 @@ def project(writer: Writer, share: int, counts: dict[int, int]) -> None:
     A file number and its files are in the sample or not. Each figure is multiplied by the ratio of
     all files of its instance to those in the sample, so that the number of files is exact. The
     error is half the width of a 95 % interval, from the differences of 16 random parts of the
-    sample (Wolter, Introduction to Variance Estimation, 2nd edition, 2007, chapters 2 and 6).
+    sample (Wolter, Introduction to Variance Estimation, 2nd edition, 2007, chapters 2 and 6). Bytes
+    have none: a few large files have most of them, and a sample without these does not show it.
 
     share:  the sample has 1 in `share` file numbers; counts: all files by instance
     Raises ProbeFailed where an instance has files and the sample has none of them.
@@ -137,7 +138,7 @@ def project(writer: Writer, share: int, counts: dict[int, int]) -> None:
     if missed:
         raise ProbeFailed("failed", f"the sample has no file of instance {min(missed)}")
     small = "coalesce(n0, 0) + coalesce(n1, 0) + coalesce(n2, 0)"
-    figures = {"files": "files", "bytes": "bytes", "empty_files": "n0", "small_files": small}
+    figures = {"files": "files", "empty_files": "n0", "small_files": small}
     sums = ", ".join(f"sum({of}) AS {name}" for name, of in figures.items())
     do(f"""
         CREATE TEMP TABLE sample_part AS

@@ -113,7 +113,7 @@ TABLES: dict[str, str] = {
     "file_sample": (
         """
         root UINTEGER, one_in INTEGER NOT NULL,
-        files DOUBLE NOT NULL, bytes DOUBLE NOT NULL, empty_files DOUBLE NOT NULL, small_files DOUBLE NOT NULL
+        files DOUBLE NOT NULL, empty_files DOUBLE NOT NULL, small_files DOUBLE NOT NULL
     """
     ),
     # files without a row in pg_class, by relfilenode, and (kind missing) rows without a file; see

@@ -110,7 +110,7 @@ def test_a_sample_estimates_what_the_directories_hold(
     # the number of files is counted: only rounding of the parts differs
     assert {i.content: i.files for i in seen.instances} == pytest.approx(on_instance, abs=10)
     assert seen.files == pytest.approx(truth["files"], rel=0.02)
-    assert abs(seen.bytes - truth["bytes"]) <= 3 * seen.sample.bytes_error
+    assert seen.bytes > 0  # a few files have most of them: no error is stated
     assert abs(seen.empty - truth["empty"]) <= 3 * seen.sample.empty_error
     assert 0 < seen.sample.empty_error < truth["files"] / 4
     tables = {t.name: t for t in seen.tables}
@@ -125,7 +125,7 @@ def test_a_sample_estimates_what_the_directories_hold(
     out = Console(file=io.StringIO(), width=100)
     show_files(seen, out)
     shown = out.file.getvalue()
-    assert f"(± {size(seen.sample.bytes_error)})" in shown
+    assert f"about {size(seen.bytes)}, " in shown
     assert "the rest is estimated from 1 in 16 file numbers" in " ".join(shown.split())
     assert f"{count(tables['large'].files)} ± {count(tables['large'].files_error)}" in shown
 
@@ -241,9 +241,9 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> 
     for content, _, n, _, _ in numbers:
         counts[content] += n
     true = Counter[tuple[int | None, str]]()
-    for _, root, n, many, empty in numbers:
+    for _, root, n, _, empty in numbers:
         for of in (root, None):
-            true += Counter({(of, "files"): n, (of, "bytes"): many, (of, "empty_files"): empty})
+            true += Counter({(of, "files"): n, (of, "empty_files"): empty})
     held: Counter[tuple[int | None, str]] = Counter()
     rounds = 100
     with Writer(tmp_path / "s.gpcatalog") as writer:
@@ -262,7 +262,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> 
                 " v (content, root, files, bytes, empty, chunk) GROUP BY content, root, chunk"
             )
             file_sums.project(writer, 16, dict(counts))
-            for figure in ("files", "bytes", "empty_files"):
+            for figure in ("files", "empty_files"):
                 column = "n0" if figure == "empty_files" else figure
                 for root, estimate, error in writer.execute(
                     f"SELECT s.root, (SELECT sum({column}) FROM listed WHERE s.root IS NULL OR oid = s.root), s.{figure}"
@@ -274,7 +274,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> 
             writer.execute("DELETE FROM file_sample")
         writer.abandon()
     assert held.pop((None, "files")) == rounds  # counted
-    assert len(held) == 11
+    assert len(held) == 7
     # four standard deviations of a binomial distribution
     assert all(0.86 * rounds <= n <= rounds for n in held.values()), held
     assert sum(held.values()) < len(held) * rounds  # they are not simply wide
