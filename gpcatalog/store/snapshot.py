@@ -87,6 +87,13 @@ def _disk_error(path: Path, e: BaseException) -> CatalogError:
     )
 
 
+def _memory_limit(db: duckdb.DuckDBPyConnection) -> int:
+    """MB that DuckDB may use: by default 80 % of the memory of the machine or container."""
+    row = db.execute("SELECT current_setting('memory_limit')").fetchall()[0]
+    number, unit = str(row[0]).split()
+    return int(float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB").index(unit) / 1e6)
+
+
 def _csv(value: Any) -> str:
     """One CSV field: NULL is nothing at all, everything else is quoted."""
     if value is None:
@@ -96,9 +103,8 @@ def _csv(value: Any) -> str:
 
 
 # MB that DuckDB may use for a snapshot; what does not fit is written beside the draft. A statement
-# that cannot do with it gets twice as much
+# that cannot do with it gets twice as much, up to the limit that DuckDB would have set
 LEAST_MEMORY = 64
-MOST_MEMORY = LEAST_MEMORY << 10
 
 
 class Writer:
@@ -124,11 +130,12 @@ class Writer:
                 ":memory:",
                 config={
                     "threads": "2",
-                    "memory_limit": f"{self._memory}MB",
                     "preserve_insertion_order": "true",
                     "temp_directory": str(self.scratch("spill")),
                 },
             )
+            self._most_memory = _memory_limit(self._db)
+            self._db.execute(f"SET memory_limit = '{self._memory}MB'")
             self._db.execute(f"ATTACH {_sql_path(self.scratch('work'))} AS w")
             self._db.execute("USE w")
             self._db.execute(
@@ -205,9 +212,9 @@ class Writer:
                 try:
                     return action()
                 except duckdb.OutOfMemoryException:
-                    if self._memory >= MOST_MEMORY:
+                    if self._memory >= self._most_memory:
                         raise
-                    self._memory *= 2
+                    self._memory = min(2 * self._memory, self._most_memory)
                     self._db.execute(f"SET memory_limit = '{self._memory}MB'")
         except (
             duckdb.IOException,

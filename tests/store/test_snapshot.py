@@ -197,8 +197,10 @@ def test_a_statement_gets_more_memory_where_it_needs_it(
     with Writer(tmp_path / "a.gpcatalog") as writer:
         writer.execute(large)
         assert writer.execute("SELECT len(l) FROM t") == [(8_000_000,)]
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        assert 16 < writer._memory < writer._most_memory < memory / 1e6
         writer.abandon()
-    monkeypatch.setattr(snapshot, "MOST_MEMORY", 32)
+    monkeypatch.setattr(snapshot, "_memory_limit", lambda db: 32)
     with (
         pytest.raises(CatalogError, match="Out of Memory") as raised,
         Writer(tmp_path / "a.gpcatalog") as writer,
