@@ -277,6 +277,8 @@ def _files(report: Report) -> list[Verdict]:
         # the size of few files does not matter
         state = "ok" if share <= 1 else "near" if tolerable or files.files < MANY else "over"
         note = f"bytes / files; {limits.AVERAGE_FILE_TARGET.value / limits.MIB:.0f} MB or more is better; irrelevant below {MANY:,} files"
+        if files.sample:
+            note = f"estimated from 1 in {files.sample.one_in} file numbers; {note}"
         out.append(
             Verdict(
                 id=target.id,

@@ -63,6 +63,11 @@ def snapshot_of(
             conninfo = stack.enter_context(demo_server(progress)).conninfo("shop")
             progress("reading the catalog of the demo server")
         with connect(conninfo, timeouts=timeouts) as session:
+            if files is not None and files.parallel and not session.server.greenplum:
+                raise CatalogError(
+                    "--parallel is for the segments of Greenplum, and this server is"
+                    f" {session.server.product} {session.server.version}"
+                )
             path = stack.enter_context(place_for(session, store=store and not demo, save=save))
             try:
                 collect(

@@ -137,7 +137,9 @@ def _amounts(files: Files, out: Console) -> None:
             else ""
         )
         out.print(text(share + slow))
-        out.print(text(f"indexes without entries take {size(files.hollow_bytes or 0)}", "dim"))
+        about = "about " if files.sample else ""
+        hollow = size(files.hollow_bytes or 0)
+        out.print(text(f"indexes without entries take {about}{hollow}", "dim"))
 
 
 def sample_line(sample: Sample) -> str:
@@ -145,7 +147,7 @@ def sample_line(sample: Sample) -> str:
     return (
         f"Files of each instance are counted; the rest is estimated from 1 in {sample.one_in} file"
         " numbers. ±: half of the 95 % interval. Bytes may be far off: the sample may lack the few"
-        " largest files. `--files all` reads all."
+        " largest files. Files without a relation were not looked for. `--files all` reads all."
     )
 
 

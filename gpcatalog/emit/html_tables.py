@@ -191,16 +191,17 @@ def _files_text(report: Report, *, rewritable: bool) -> str:
     if found is None:
         return ""
     where = "on all segments" if report.server.segments else "on this server"
+    about = "about " if found.sample else ""
     text = f"{plural(found.files, 'file')} {where}"
     if found.average_bytes is not None:
-        text += f", {size(found.average_bytes)} on average"
+        text += f", {about}{size(found.average_bytes)} on average"
     parts = [text]
     if found.empty is not None and found.files:
-        parts.append(f"{found.empty / found.files:.0%} of the files are empty")
+        parts.append(f"{about}{found.empty / found.files:.0%} of the files are empty")
     if found.when_filled is not None and found.when_filled > found.files:
         parts.append(f"{count(found.when_filled)} files when every empty leaf has rows")
     if found.hollow_bytes:
-        parts.append(f"indexes without entries take {size(found.hollow_bytes)}")
+        parts.append(f"indexes without entries take {about}{size(found.hollow_bytes)}")
     basis = (
         "Counted in the data directories."
         if found.basis == "directory"

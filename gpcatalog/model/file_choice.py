@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+MOST_FILES = 5_000_000  # files on a host up to which all are read, if not asked otherwise
+
 
 class Which(StrEnum):
     """Files whose sizes are read: of all relations, of a sample, of none; AUTO by their number."""

@@ -152,7 +152,7 @@ def project(writer: Writer, share: int, counts: dict[int, int]) -> None:
     )
     ratios = ", ".join(f"sum(p.{name}) / any_value(s.files) AS {name}" for name in figures)
     errors = ", ".join(
-        f"{T_VALUE} * sqrt({1 - 1 / share} * {CHUNKS / (CHUNKS - 1)} * sum({name} * {name}))"
+        f"round({T_VALUE} * sqrt({1 - 1 / share} * {CHUNKS / (CHUNKS - 1)} * sum({name} * {name})), 3)"
         for name in figures
     )
     do(f"""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpcatalog.capacity.limits import FILE_BUCKETS
-from gpcatalog.model.file_choice import FileChoice, Which
+from gpcatalog.model.file_choice import MOST_FILES, FileChoice, Which
 from gpcatalog.model.quantity import duration, plural
 from gpcatalog.probes import file_sums
 from gpcatalog.probes.connection import ProbeFailed, Session
@@ -35,7 +35,6 @@ ATTRIBUTE_ROW = (
     140  # least bytes of a row of pg_attribute on all servers; a file is not expected without one
 )
 COUNTED_FROM = 20_000_000  # files expected on a host from which on their names are counted first
-MOST_FILES = 5_000_000  # files on a host up to which all are read, if not asked otherwise
 FEWEST = 200_000  # files of which a sample says too little, and all are listed in a second or two
 SHARE = 16  # one in so many file numbers is in a sample
 # time to list and sum all files, over the time to count the names (Greenplum 6, 1.7 million files: 22)
@@ -257,9 +256,11 @@ class FileSection:
             listing.load()
             if listing.share > 1:
                 file_sums.project(self.writer, listing.share, self.counts)
+                self._keep_totals("sample")
+                self._keep_counts()
             else:
                 self._keep_relations()
-            self._keep_totals("sample" if listing.share > 1 else "directory")
+                self._keep_totals("directory")
             note["seconds"] = round(listing.seconds + time.perf_counter() - begun, 6)
             read = True
         if read and listing.share == 1:
@@ -338,6 +339,18 @@ class FileSection:
             f" coalesce(sum(bytes), 0) FROM ({buckets}) GROUP BY content, storage, n, bucket ORDER"
             " BY content, storage, n"
         )
+
+    def _keep_counts(self) -> None:
+        """Make the estimates of an instance add up to its files, which were counted: rounding is
+        left to its largest part.
+        """
+        for content, counted in self.counts.items():
+            self.writer.execute(
+                "UPDATE file_total SET files = files + ? - (SELECT sum(files) FROM file_total WHERE"
+                " content = ?) WHERE rowid = (SELECT arg_max(rowid, files) FROM file_total WHERE"
+                " content = ?)",
+                [counted, content, content],
+            )
 
     def _keep_orphans(self, now: dict[str, float | None]) -> None:
         """Files without a row and rows without a file; what a transaction under way may explain is

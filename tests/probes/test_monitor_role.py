@@ -6,10 +6,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import psycopg
 import pytest
 
+from gpcatalog.model.file_choice import FileChoice, Which
 from gpcatalog.probes.catalogs import SUPERUSER_ONLY
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
@@ -40,10 +42,12 @@ def dsn(request: pytest.FixtureRequest) -> str:
     return made
 
 
-def _audited(dsn: str, file: Path) -> tuple[dict[str, list[str]], dict[str, str]]:
+def _audited(
+    dsn: str, file: Path, choice: FileChoice | None = None
+) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Rows of every section, sorted, and the status of every probe."""
     with connect(dsn) as session:
-        collect(session, file)
+        collect(session, file, files=choice)
     with Snapshot(file) as snapshot:
         rows = {
             name: sorted(
@@ -87,6 +91,14 @@ def test_it_sees_what_a_superuser_sees(dsn: str, tmp_path: Path) -> None:
     assert len(wanted) >= 10
     for section, rows in wanted.items():
         assert got[section] == rows, section
+    # the same of a sample, whose statements are others
+    with mock.patch("gpcatalog.probes.files.FEWEST", 10):
+        wanted, read = _audited(dsn, tmp_path / "s.gpcatalog", FileChoice(Which.SAMPLE))
+        got, status = _audited(mine, tmp_path / "r.gpcatalog", FileChoice(Which.SAMPLE))
+    assert {read["relation_files of a sample"], status["relation_files of a sample"]} == {"read"}
+    assert len(wanted["file_sample"]) > 1
+    for section in ("file_total", "file_bucket", "file_sample"):
+        assert got[section] == wanted[section], section
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("DROP SCHEMA gpcatalog_monitor CASCADE")
         conn.execute('DROP OWNED BY "moni""tor 3"')

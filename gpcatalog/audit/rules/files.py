@@ -245,7 +245,10 @@ def zero_size_files(report: Report) -> Iterator[Finding]:
             f"{'about ' if files.sample else ''}{count(files.empty)} of {count(files.files)} files"
             f" have zero size ({files.empty / files.files:.0%})"
         ),
-        detail=f"Empty indexes take another {size(files.hollow_bytes or 0)}.",
+        detail=(
+            f"Empty indexes take another {'about ' if files.sample else ''}"
+            f"{size(files.hollow_bytes or 0)}."
+        ),
         remedy="drop leaves that will stay empty and create fewer in advance: `gpcatalog plan`",
         relations=tuple(
             f"{t.schema}.{t.name}" for t in sorted(files.tables, key=lambda t: -(t.empty or 0))[:10]
