@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -103,6 +104,9 @@ def complete(command: Command) -> Command:
 
     @functools.wraps(command)
     def run(**values: Any) -> None:
+        for name, value in values.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise CatalogError(f"--{name.replace('_', '-')} must be a finite number")
         if connects:
             given = {name: values.pop(name) for name in _CONNECTION}
             values["conninfo"] = merged(values["conninfo"], **given)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,9 +19,10 @@ PROGRAM = "gpcatalog"
 
 def _values(kind: Any) -> str:
     """What a value may be, for an option that does not name it."""
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return "|".join(str(one.value) for one in kind)
-    return "NUMBER" if kind in (int, float) else "TEXT"
+    choices = getattr(kind, "choices", None)
+    if choices:
+        return "|".join(choices)
+    return "NUMBER" if kind.name.startswith(("int", "float")) else "TEXT"
 
 
 def _parameter(parameter: Any) -> Parameter:
@@ -35,7 +35,7 @@ def _parameter(parameter: Any) -> Parameter:
     shown = bool(parameter.show_default) and not flag and default not in (None, "", False)
     return Parameter(
         names=(*parameter.opts, *parameter.secondary_opts),
-        metavar="" if flag else parameter.metavar or _values(parameter.type_descriptor.annotation),
+        metavar="" if flag else parameter.metavar or _values(parameter.type),
         help=" ".join((parameter.help or "").split()),
         default=str(getattr(default, "value", default)) if shown and not argument else "",
         required=bool(parameter.required),

@@ -9,15 +9,11 @@ from gpcatalog.errors import CatalogError
 
 # what the library says of a value, and what this program says
 _VALUES = (
-    (r"^(?:Value error, )?'?(.*?)'? is not one of (.+?)\.?$", r"must be one of \2"),
-    (r"^Input should be a valid integer.*$", "must be an integer"),
-    (r"^Input should be a valid number.*$", "must be a number"),
-    (r"^Input should be a valid boolean.*$", "must be true or false"),
-    (r"^Input should be greater than or equal to (\S+)$", r"must be \1 or more"),
-    (r"^Input should be less than or equal to (\S+)$", r"must be \1 or less"),
-    (r"^Input should be greater than (\S+)$", r"must be more than \1"),
-    (r"^Input should be less than (\S+)$", r"must be less than \1"),
-    (r"^Input should be a finite number$", "must be a finite number"),
+    (r"^'.*' is not one of (.+?)\.$", r"must be one of \1"),
+    (r"^'.*' is not a valid int(?: range)?\.$", "must be an integer"),
+    (r"^'.*' is not a valid float(?: range)?\.$", "must be a number"),
+    (r"^\S+ is not in the range x>=(\S+)\.$", r"must be \1 or more"),
+    (r"^\S+ is not in the range (\S+)<=x<=(\S+)\.$", r"must be from \1 to \2"),
 )
 _USAGE = (
     (r"^No such command '(.*?)'\.(?: Did you mean (.+)\?)?$", r"unknown command: \1"),
@@ -46,7 +42,7 @@ def _reworded(text: str, patterns: tuple[tuple[str, str], ...]) -> str:
 
 def _name(error: Any) -> str:
     """The option or argument that an error is about, such as "--format" or "PLAN"."""
-    hint = error.param_hint or (error.param.get_error_hint() if error.param else "")
+    hint = error.param_hint or (error.param.get_error_hint(error.ctx) if error.param else "")
     names = hint if isinstance(hint, str) else " / ".join(hint)
     return names.replace("'", "")
 
