@@ -21,6 +21,7 @@ from gpcatalog.errors import Exit
 from gpcatalog.lab.postgres import PrivateServer, free_port
 from gpcatalog.probes.connection import ProbeFailed
 from gpcatalog.probes.guards import guards
+from tests import program
 from tests.conftest import fresh_database, let_in, wait_for_port
 from tests.probes import zoo
 
@@ -30,15 +31,7 @@ FIXTURE = Path(__file__).parent.parent / "fixtures" / "greenplum6.gpcatalog"
 def run(
     *words: str, env: dict[str, str] | None = None, timeout: float = 120
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gpcatalog", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=timeout,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, "COLUMNS": "80", **(env or {})},
-    )
+    return program.run(*words, env={**os.environ, "COLUMNS": "80", **(env or {})}, timeout=timeout)
 
 
 def one_message(said: subprocess.CompletedProcess[str], code: int, pattern: str) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from gpcatalog.dialect.greenplum import editions
 from gpcatalog.model import generations
 from gpcatalog.model.server import named
+from tests import program
 
 COMMANDS = (
     ("check", "-"),
@@ -22,8 +20,7 @@ NAMES = ("gp6", "Greenplum 7", "greengage6", "cloudberry2", "pg15", "PostgreSQL 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("command", COMMANDS, ids=[c[0] for c in COMMANDS])
 def test_every_command_takes_every_name(command: tuple[str, ...], name: str) -> None:
-    words = [sys.executable, "-m", "gpcatalog", *command, "--server", name]
-    done = subprocess.run(words, capture_output=True, text=True, input="CREATE TABLE t (a int);")
+    done = program.run(*command, "--server", name, given="CREATE TABLE t (a int);")
     assert done.returncode in (0, 1), done.stderr  # 1: check has findings
     assert done.stdout
 

@@ -17,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from gpcatalog.growth import kept
 from gpcatalog.store.snapshot import Snapshot
+from tests import program
 from tests.conftest import fresh_database
 from tests.greenplum import SEGMENTS, Cluster
 
@@ -172,7 +173,15 @@ def end(child: subprocess.Popen[str], seconds: float = 180) -> Said:
 
 
 def run(*words: str, home: Path, **env: str) -> Said:
-    return end(start(*words, home=home, **env))
+    try:
+        said = program.run(
+            *words,
+            timeout=180,
+            env={**os.environ, "GPCATALOG_HOME": str(home), "COLUMNS": "80", **env},
+        )
+    except subprocess.TimeoutExpired:
+        pytest.fail("gpcatalog still hangs after 180 s")
+    return Said(said.returncode, said.stdout, said.stderr)
 
 
 def interrupting(

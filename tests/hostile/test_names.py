@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import unicodedata
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from psycopg.sql import SQL, Identifier, Literal
 
 from gpcatalog.commands.check import CheckFormat
 from gpcatalog.model.names import cut
+from tests import program
 from tests.report.test_report import Page
 
 EVIL = [
@@ -47,11 +47,8 @@ class Evil:
     statements: list[str]
 
     def run(self, *words: str, cwd: Path | None = None) -> str:
-        said = subprocess.run(
-            [sys.executable, "-m", "gpcatalog", *words],
-            capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=280, cwd=cwd,
-            env={**os.environ, "GPCATALOG_HOME": str(self.home), "COLUMNS": "80", "PYTHONPATH": str(Path(__file__).parents[2])},
-        )  # fmt: skip
+        env = {**os.environ, "GPCATALOG_HOME": str(self.home), "COLUMNS": "80"}
+        said = program.run(*words, timeout=280, cwd=cwd, env=env)
         assert said.returncode in (0, 1), (words, said.returncode, said.stderr[-1500:])
         assert not raw(said.stderr), (words, said.stderr)
         return said.stdout

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import psycopg
 import pytest
 
 from gpcatalog.lab.postgres import PrivateServer
+from tests import program
 
 SECRET = "s3cr3t-Zq9%/'x"
 FORMS = {
@@ -106,11 +106,9 @@ def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
         "conninfo",
     )  # the others never reach this program's own hands: fewer commands will do
     for words in [words for words in commands(dsn) if given or words[0] in ("audit", "latency")]:
-        said = subprocess.run(
-            [sys.executable, "-m", "gpcatalog", *words],
-            capture_output=True, check=False, stdin=subprocess.DEVNULL, cwd=work, timeout=200,
-            env={**os.environ, "GPCATALOG_HOME": str(work / "home"), "TMPDIR": str(work / "tmp"), "GPCATALOG_DEBUG": "1", **env}
-            | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        said = program.run(
+            *words, text=False, cwd=work, timeout=200,
+            env={**os.environ, "GPCATALOG_HOME": str(work / "home"), "TMPDIR": str(work / "tmp"), "GPCATALOG_DEBUG": "1", **env},
         )  # fmt: skip
         for form in FORMS:
             assert form.encode() not in said.stdout + said.stderr, (words[0], form)
@@ -159,11 +157,8 @@ def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
 )
 def test_not_when_it_was_typed_wrongly(tmp_path: Path, words: list[str]) -> None:
     """A % or @ that was not encoded, a quote or space too many, a connection where something else belongs."""
-    said = subprocess.run(
-        [sys.executable, "-m", "gpcatalog", *words],
-        capture_output=True, check=False, stdin=subprocess.DEVNULL, cwd=tmp_path, timeout=60,
-        env={**os.environ, "GPCATALOG_HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2]), "GPCATALOG_DEBUG": "1"},
-    )  # fmt: skip
+    env = {**os.environ, "GPCATALOG_HOME": str(tmp_path), "GPCATALOG_DEBUG": "1"}
+    said = program.run(*words, text=False, cwd=tmp_path, env=env)
     assert said.returncode in (2, 3), said.stderr.decode()
     assert said.stderr
     assert b"s3cr3t" not in said.stdout + said.stderr, said.stderr.decode()
@@ -172,24 +167,10 @@ def test_not_when_it_was_typed_wrongly(tmp_path: Path, words: list[str]) -> None
 
 def test_a_plan_sends_it_nowhere(guarded: Guarded, tmp_path: Path) -> None:
     """PGPASSWORD goes to the host that the user named, not to the one that a plan file does."""
-    env = {
-        **os.environ,
-        "GPCATALOG_HOME": str(tmp_path),
-        "PYTHONPATH": str(Path(__file__).parents[2]),
-        "PGPASSWORD": SECRET,
-    }
+    env = {**os.environ, "GPCATALOG_HOME": str(tmp_path), "PGPASSWORD": SECRET}
 
     def run(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "gpcatalog", *words]
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            timeout=100,
-            env=env | more,
-        )
+        return program.run(*words, cwd=tmp_path, env=env | more)
 
     assert run("plan", guarded.plain, "--format", "json", "-o", "plan.json").returncode == 0
     refused = run("migrate", "plan.json", "-o", "sql")

@@ -26,6 +26,7 @@ import pytest
 
 from gpcatalog.lab import process
 from gpcatalog.lab.postgres import PrivateServer, free_port
+from tests import program
 from tests.conftest import let_in, wait_for_port
 from tests.hostile import traps
 from tests.hostile.traps import CLEAN, OTHER, OWNER, STRANGER, Place, Record, Watch, asked, execute
@@ -145,10 +146,7 @@ def gpcatalog(
 ) -> subprocess.CompletedProcess[str]:
     """The program under test, in a process of its own."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "GPCATALOG_HOME": str(home), **environment}
-    command = [sys.executable, "-m", "gpcatalog", *map(str, words)]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=ROOT, env=env, timeout=600
-    )
+    return program.run(*map(str, words), cwd=ROOT, env=env, timeout=600)
 
 
 def psql(dsn: str, file: Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import psycopg
@@ -12,6 +11,7 @@ import pytest
 
 from gpcatalog.probes.connection import connect
 from gpcatalog.probes.tables import named, reachable_functions
+from tests import program
 from tests.conftest import fresh_database
 
 SERVERS = ("gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn")
@@ -67,12 +67,7 @@ def place(request: pytest.FixtureRequest) -> tuple[str, str]:
 
 
 def latency(dsn: str, home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gpcatalog", "latency", dsn, "--no-store", *words],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return program.run("latency", dsn, "--no-store", *words)
 
 
 def test_only_asked_for_and_only_where_it_runs_no_function(
