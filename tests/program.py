@@ -65,7 +65,9 @@ def _started_with(env: dict[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in env.items()
-        if name.startswith(_AT_START) and (name, value) != ("PYTHONPATH", str(ROOT))
+        if name.startswith(_AT_START)
+        and name != "PYTHONIOENCODING"
+        and (name, value) != ("PYTHONPATH", str(ROOT))
     }
 
 
@@ -182,13 +184,15 @@ def _wait_or_run(asked: bytes, streams: list[int]) -> NoReturn:
     os.environ.update(env)
     time.tzset()
     tempfile.tempdir = None
-    for name, of in (("stdin", sys.stdin), ("stdout", sys.stdout), ("stderr", sys.stderr)):
-        n = ("stdin", "stdout", "stderr").index(name)
+    wanted, _, how = env.get("PYTHONIOENCODING", "").partition(":")
+    for n, (name, of) in enumerate(
+        (("stdin", sys.stdin), ("stdout", sys.stdout), ("stderr", sys.stderr))
+    ):
         stream = open(  # noqa: SIM115
             n,
-            "r" if n == 0 else "w",
-            encoding=of.encoding,
-            errors=of.errors,
+            "w" if n else "r",
+            encoding=wanted or of.encoding,
+            errors=of.errors if n == 2 or not wanted else how or "strict",
             buffering=1 if n == 2 else -1,
             closefd=False,
         )

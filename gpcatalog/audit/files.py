@@ -150,15 +150,17 @@ class OrphanTotal(msgspec.Struct, frozen=True):
 
 class Sample(msgspec.Struct, frozen=True):
     """The sample from which all but the number of files is estimated, and the errors of the totals:
-    half the width of a 95 % interval. Bytes have no error: a few large files have most of them,
-    and the sample may lack these.
+    half the width of a 95 % interval. All files of relations that are large by their pages in
+    pg_class are in the sample.
 
-    one_in: one file number in so many was drawn
+    one_in:      one file number in so many was drawn
+    bytes_error: None where a snapshot of an older version does not have it
     """
 
     one_in: int
     empty_error: int
     small_error: int
+    bytes_error: int | None
 
 
 class Files(msgspec.Struct, kw_only=True, frozen=True):
@@ -212,8 +214,12 @@ def _rounded(value: float | None) -> int | None:
 def _sample(snapshot: Snapshot) -> Sample | None:
     """The sample of a snapshot, if its files are estimated from one."""
     for row in snapshot.rows("SELECT * FROM file_sample WHERE root IS NULL"):
-        errors = (row["empty_files"], row["small_files"])
-        return Sample(row["one_in"], *map(round, errors))
+        return Sample(
+            row["one_in"],
+            round(row["empty_files"]),
+            round(row["small_files"]),
+            _rounded(row["bytes"]),
+        )
     return None
 
 

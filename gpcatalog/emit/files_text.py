@@ -12,6 +12,7 @@ from gpcatalog.audit.files import Files, Sample, TableFiles
 from gpcatalog.capacity.limits import FILE_BUCKETS, REMOVE_XFS, REMOVE_ZFS_LOW
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.auxiliary import LARGE
+from gpcatalog.model.file_choice import ALWAYS
 from gpcatalog.model.quantity import count, duration, plural, size
 
 TABLES_SHOWN = 6
@@ -25,10 +26,12 @@ def bytes_of(files: Files) -> str:
     """Bytes and their average, to follow the number of files; empty if they are unknown."""
     if files.bytes is None or not files.average_bytes:
         return ""
-    shown = size(files.bytes)
+    shown, average = size(files.bytes), size(files.average_bytes)
     if files.sample:
-        shown = f"about {shown}"
-    return f", {shown}, {size(files.average_bytes)} on average"
+        error = files.sample.bytes_error
+        shown = f"about {shown}" if error is None else f"{shown} ± {size(error)}"
+        average = f"about {average}"
+    return f", {shown}, {average} on average"
 
 
 def files_of(table: TableFiles) -> str:
@@ -124,7 +127,7 @@ def _amounts(files: Files, out: Console) -> None:
             )
         )
     if files.empty is not None and files.small is not None:
-        errors = files.sample or Sample(1, 0, 0)
+        errors = files.sample or Sample(1, 0, 0, 0)
         empty, small = (
             _share(n, error, files)
             for n, error in ((files.empty, errors.empty_error), (files.small, errors.small_error))
@@ -145,9 +148,11 @@ def _amounts(files: Files, out: Console) -> None:
 def sample_line(sample: Sample) -> str:
     """What is counted and what is estimated from a sample."""
     return (
-        f"Files of each instance are counted; the rest is estimated from 1 in {sample.one_in} file"
-        " numbers. ±: half of the 95 % interval. Bytes may be far off: the sample may lack the few"
-        " largest files. Files without a relation were not looked for. `--files all` reads all."
+        "Files of each instance are counted; the sizes of system catalogs and of relations with"
+        f" {size(ALWAYS)} or more on a segment at the last VACUUM or ANALYZE are read; the rest is"
+        f" estimated from 1 in {sample.one_in} file numbers. ±: half of the 95 % interval; bytes"
+        " may be further off if large tables were never analyzed. Files without a relation were not"
+        " looked for. `--files all` reads all."
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+ALWAYS = 64 << 20  # bytes of a relation on an instance from which on every sample has its files
 MOST_FILES = 5_000_000  # files on a host up to which all are read, if not asked otherwise
 
 

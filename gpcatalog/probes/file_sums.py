@@ -40,6 +40,7 @@ KNOWN_ROOT = (
 )
 """The table that a row of `listed` on the files of a root belongs to; 0 for none."""
 CHUNKS = 16  # parts of a sample; the probe relation_files makes as many
+FEW_UNSEEN = 0.01  # share of an instance's files of which no sample is needed
 T_VALUE = 2.131  # of Student's distribution, 15 degrees of freedom, for an interval of 95 %
 
 LINE = 1 << 16  # bytes of a row with a file name at most: names have 255
@@ -117,33 +118,66 @@ def project(writer: Writer, share: int, counts: dict[int, int]) -> None:
     """Turn the rows of `listed` that a sample has into estimates for all files, and keep their
     errors in the table file_sample.
 
-    A file number and its files are in the sample or not. Each figure is multiplied by the ratio of
-    all files of its instance to those in the sample, so that the number of files is exact. The
-    error is half the width of a 95 % interval, from the differences of 16 random parts of the
-    sample (Wolter, Introduction to Variance Estimation, 2nd edition, 2007, chapters 2 and 6). Bytes
-    have none: a few large files have most of them, and a sample without these does not show it.
+    A file number and its files are in the sample or not. Numbers of large relations always are (no
+    chunk): their figures are exact. Each other figure is multiplied by the ratio of all other files
+    of its instance to those drawn, so that the number of files is exact. The error is half the
+    width of a 95 % interval, from the differences of 16 random parts of what was drawn (Wolter,
+    Introduction to Variance Estimation, 2nd edition, 2007, chapters 2 and 6).
 
     share:  the sample has 1 in `share` file numbers; counts: all files by instance
-    Raises ProbeFailed where an instance has files and the sample has none of them.
+    Raises ProbeFailed where an instance has more files than those of large relations, and the
+    sample has none of them.
     """
     do = writer.execute
     do("DELETE FROM listed WHERE what <> 2")
     values = ", ".join(f"({content}, {n})" for content, n in sorted(counts.items()))
     do(f"""
         CREATE TEMP TABLE sampled AS
-        SELECT content, any_value(n) AS all_files, sum(files) AS files, any_value(n) / sum(files) AS factor
-          FROM listed JOIN (VALUES {values}) c (content, n) USING (content) GROUP BY content
+        SELECT content, files, known, CASE WHEN files > 0 THEN greatest(n - known, files) / files END AS factor,
+               CASE WHEN files > 0 THEN 1 ELSE n / known END AS known_factor
+          FROM (SELECT content, any_value(n) AS n, coalesce(sum(files) FILTER (chunk IS NOT NULL), 0) AS files,
+                       coalesce(sum(files) FILTER (chunk IS NULL), 0) AS known
+                  FROM listed JOIN (VALUES {values}) c (content, n) USING (content) GROUP BY content)
     """)
-    missed = set(counts) - {content for (content,) in do("SELECT content FROM sampled")}
+    missed = set(counts) - {
+        content
+        for (content,) in do(
+            f"SELECT content FROM sampled WHERE files > 0 OR known_factor < {1 + FEW_UNSEEN}"
+        )
+    }
     if missed:
         raise ProbeFailed("failed", f"the sample has no file of instance {min(missed)}")
+    _keep_errors(writer, share)
+    numbers = [
+        name for name in LISTED if re.fullmatch("files|bytes|n[0-9]|b[0-9]|hollow|fork.*", name)
+    ]
+    do(
+        "CREATE TEMP TABLE projected AS SELECT listed.* REPLACE ("
+        + ", ".join(
+            f"listed.{name} * CASE WHEN chunk IS NULL THEN known_factor ELSE factor END AS {name}"
+            for name in numbers
+        )
+        + ") FROM listed JOIN sampled USING (content)"
+    )
+    do("DROP TABLE listed")
+    do("ALTER TABLE projected RENAME TO listed")
+
+
+def _keep_errors(writer: Writer, share: int) -> None:
+    """Fill the table file_sample from `listed` and the ratios in `sampled`."""
+    do = writer.execute
     small = "coalesce(n0, 0) + coalesce(n1, 0) + coalesce(n2, 0)"
-    figures = {"files": "files", "empty_files": "n0", "small_files": small}
+    figures = {
+        "files": "files",
+        "empty_files": "n0",
+        "small_files": small,
+        "bytes": "coalesce(bytes, 0)",
+    }
     sums = ", ".join(f"sum({of}) AS {name}" for name, of in figures.items())
     do(f"""
         CREATE TEMP TABLE sample_part AS
         SELECT CASE WHEN grouping(root) = 0 THEN root END AS root, content, chunk, {sums}
-          FROM (SELECT *, {KNOWN_ROOT} AS root FROM listed)
+          FROM (SELECT *, {KNOWN_ROOT} AS root FROM listed WHERE chunk IS NOT NULL)
          GROUP BY GROUPING SETS ((root, content, chunk), (content, chunk))
     """)
     # what a part differs by from what the ratios of the whole sample predict for it
@@ -167,16 +201,11 @@ def project(writer: Writer, share: int, counts: dict[int, int]) -> None:
                  GROUP BY r.root, n.chunk)
          GROUP BY root ORDER BY root
     """)
-    numbers = [
-        name for name in LISTED if re.fullmatch("files|bytes|n[0-9]|b[0-9]|hollow|fork.*", name)
-    ]
+    # where nothing was left to chance
     do(
-        "CREATE TEMP TABLE projected AS SELECT listed.* REPLACE ("
-        + ", ".join(f"listed.{name} * factor AS {name}" for name in numbers)
-        + ") FROM listed JOIN sampled USING (content)"
+        f"INSERT INTO file_sample SELECT NULL, {share}, 0, 0, 0, 0"
+        " WHERE NOT EXISTS (FROM file_sample WHERE root IS NULL)"
     )
-    do("DROP TABLE listed")
-    do("ALTER TABLE projected RENAME TO listed")
 
 
 def load(writer: Writer, folders: Sequence[Folder], relations: Path, owners: Path) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpcatalog.capacity.limits import FILE_BUCKETS
-from gpcatalog.model.file_choice import MOST_FILES, FileChoice, Which
+from gpcatalog.model.file_choice import ALWAYS, MOST_FILES, FileChoice, Which
 from gpcatalog.model.quantity import duration, plural
 from gpcatalog.probes import file_sums
 from gpcatalog.probes.connection import ProbeFailed, Session
@@ -37,6 +37,7 @@ ATTRIBUTE_ROW = (
 COUNTED_FROM = 20_000_000  # files expected on a host from which on their names are counted first
 FEWEST = 200_000  # files of which a sample says too little, and all are listed in a second or two
 SHARE = 16  # one in so many file numbers is in a sample
+MOST_ALWAYS = 5_000  # numbers of large relations at most: a statement has three lists of them
 # time to list and sum all files, over the time to count the names (Greenplum 6, 1.7 million files: 22)
 LISTING_FACTOR = 20.0
 CLOCK_MARGIN = 60.0  # seconds by which the clocks of hosts may differ
@@ -153,8 +154,21 @@ class FileSection:
             now,
             summed=share > 1 or self._summed(),
             share=share,
+            always=self._always() if share > 1 else (),
             batches=self._batches(),
         )
+
+    def _always(self) -> list[int]:
+        """File numbers of relations whose files are too large to be left to chance."""
+        with self.covered("large_relations"):
+            found = self.session.rows(
+                "large_relations",
+                pages=str(ALWAYS // self.session.facts["block_size"]),
+                segments=str(len(self._holders)),
+                most=str(MOST_ALWAYS),
+            )
+            return [row["node"] for row in found]
+        return []
 
     def _batches(self) -> list[str]:
         """Content ids, comma-separated, of the segments that list at the same time: at most

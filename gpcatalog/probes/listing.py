@@ -47,6 +47,7 @@ class Listing:
             have made an older file
     summed:  whether the server sums the files
     share:   1 for all files, n for those of 1 in n file numbers, which the server sums
+    always:  file numbers that are in every sample
     batches: content ids, comma-separated, of segments that list at the same time
     """
 
@@ -58,10 +59,11 @@ class Listing:
         *,
         summed: bool,
         share: int = 1,
+        always: Sequence[int] = (),
         batches: Sequence[str] = (EVERYWHERE,),
     ) -> None:
         self.session, self.writer, self.now, self.summed = session, writer, now, summed
-        self.share, self.batches = share, batches
+        self.share, self.always, self.batches = share, always, batches
         self.folders: list[file_sums.Folder] = []
         self.seconds = 0.0  # from the first to the last statement
         self._begun = time.perf_counter()
@@ -123,6 +125,7 @@ class Listing:
                     "block": str(session.facts["block_size"]),
                     "large": str(auxiliary.LARGE),
                     "share": str(self.share),
+                    "always": ", ".join(f"({node})" for node in self.always or (0,)),
                 }
             for contents in self.batches:
                 keep(session, self.probe, file, contents=contents, **values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 # What came after version 1, as "table" or "table.column": a file of an older version may lack it
 # and is read as if it held nothing there.
@@ -22,6 +22,7 @@ ADDED = {
     "auxiliary": 5,
     "upkeep_event": 6,
     "file_sample": 7,
+    "file_sample.bytes": 8,
 }
 
 # Every table of a snapshot. content is the content id of an instance: -1 the coordinator (or the
@@ -113,7 +114,7 @@ TABLES: dict[str, str] = {
     "file_sample": (
         """
         root UINTEGER, one_in INTEGER NOT NULL,
-        files DOUBLE NOT NULL, empty_files DOUBLE NOT NULL, small_files DOUBLE NOT NULL
+        files DOUBLE NOT NULL, empty_files DOUBLE NOT NULL, small_files DOUBLE NOT NULL, bytes DOUBLE
     """
     ),
     # files without a row in pg_class, by relfilenode, and (kind missing) rows without a file; see

@@ -115,7 +115,8 @@ def test_a_sample_estimates_what_the_directories_hold(
     # the number of files is counted
     assert {i.content: i.files for i in seen.instances} == dict(on_instance)
     assert seen.files == truth["files"]
-    assert seen.bytes > 0  # a few files have most of them: no error is stated
+    assert abs(seen.bytes - truth["bytes"]) <= 3 * seen.sample.bytes_error
+    assert 0 < seen.sample.bytes_error < truth["bytes"] / 4
     assert abs(seen.empty - truth["empty"]) <= 3 * seen.sample.empty_error
     assert 0 < seen.sample.empty_error < truth["files"] / 4
     tables = {t.name: t for t in seen.tables}
@@ -130,7 +131,7 @@ def test_a_sample_estimates_what_the_directories_hold(
     out = Console(file=io.StringIO(), width=100)
     show_files(seen, out)
     shown = out.file.getvalue()
-    assert f"about {size(seen.bytes)}, " in shown
+    assert f"{size(seen.bytes)} ± {size(seen.sample.bytes_error)}, about " in shown
     assert "the rest is estimated from 1 in 16 file numbers" in " ".join(shown.split())
     assert f"{count(tables['large'].files)} ± {count(tables['large'].files_error)}" in shown
 
@@ -247,13 +248,16 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> 
         for root, many in ((1, 4000), (2, 1500), (3, 500))
         for n in (chance.choice((1, 2, 21)) for _ in range(many))
     ]
+    # large relations with most of the bytes: all of them are in each sample
+    large = [(content, 1, 4, 10**9, 0) for content in (0, 1) for _ in range(5)]
+    numbers += large
     counts = Counter[int]()
     for content, _, n, _, _ in numbers:
         counts[content] += n
     true = Counter[tuple[int | None, str]]()
-    for _, root, n, _, empty in numbers:
+    for _, root, n, size_of, empty in numbers:
         for of in (root, None):
-            true += Counter({(of, "files"): n, (of, "empty_files"): empty})
+            true += Counter({(of, "files"): n, (of, "empty_files"): empty, (of, "bytes"): size_of})
     held: Counter[tuple[int | None, str]] = Counter()
     rounds = 100
     with Writer(tmp_path / "s.gpcatalog") as writer:
@@ -263,16 +267,20 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> 
         for _ in range(rounds):
             file_sums.take(writer, [])
             drawn = [
-                (*number, chance.randrange(16)) for number in numbers if chance.random() < 1 / 16
+                (*number, chance.randrange(16))
+                for number in numbers
+                if number not in large and chance.random() < 1 / 16
             ]
-            values = ", ".join(map(str, drawn))
+            values = ", ".join(
+                [*map(str, drawn), *(f"({', '.join(map(str, number))}, NULL)" for number in large)]
+            )
             writer.execute(
                 f"INSERT INTO listed BY NAME SELECT 2 AS what, content, root AS oid, 11 AS part, chunk, sum(files) AS files,"
                 f" sum(bytes) AS bytes, sum(empty) AS n0, 0 AS n1, 0 AS n2 FROM (VALUES {values})"
                 " v (content, root, files, bytes, empty, chunk) GROUP BY content, root, chunk"
             )
             file_sums.project(writer, 16, dict(counts))
-            for figure in ("files", "empty_files"):
+            for figure in ("files", "empty_files", "bytes"):
                 column = "n0" if figure == "empty_files" else figure
                 for root, estimate, error in writer.execute(
                     f"SELECT s.root, (SELECT sum({column}) FROM listed WHERE s.root IS NULL OR oid = s.root), s.{figure}"
@@ -284,7 +292,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> 
             writer.execute("DELETE FROM file_sample")
         writer.abandon()
     assert held.pop((None, "files")) == rounds  # counted
-    assert len(held) == 7
+    assert len(held) == 11
     # four standard deviations of a binomial distribution
     assert all(0.86 * rounds <= n <= rounds for n in held.values()), held
     assert sum(held.values()) < len(held) * rounds  # they are not simply wide

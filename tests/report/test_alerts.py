@@ -13,6 +13,7 @@ import pytest
 from gpcatalog.audit import rules
 from gpcatalog.emit.alerts import RECORDS, SOON_DAYS, rules_text
 from tests.conftest import program
+from tests.program import run
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "greenplum6.gpcatalog"
 GOLDEN = Path(__file__).parent.parent / "audit" / "golden"
@@ -45,19 +46,15 @@ def test_the_commands_of_alerts_are_accepted() -> None:
     )
     assert len(commands) == len(rules.every())
     audit, page = commands[0]
-    words = [sys.executable, "-m", *audit.split(), "--snapshot", str(FIXTURE)]
-    assert subprocess.run(words, capture_output=True).returncode == 0
-    assert (
-        subprocess.run([sys.executable, "-m", *page.split()], capture_output=True).returncode == 0
-    )
+    assert run(*audit.split()[1:], "--snapshot", str(FIXTURE)).returncode == 0
+    assert run(*page.split()[1:]).returncode == 0
 
 
 @pytest.mark.parametrize(
     "more", [["dbname=x"], ["--snapshot", "x"], ["--folder", "x"], ["--store"]]
 )
 def test_rules_are_of_no_database(more: list[str]) -> None:
-    words = [sys.executable, "-m", "gpcatalog", "metrics", "--alerts", *more]
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = run("metrics", "--alerts", *more)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--alerts prints rules for all databases" in done.stderr
 

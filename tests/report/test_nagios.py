@@ -16,6 +16,7 @@ from gpcatalog.audit.report import Coverage, Report
 from gpcatalog.emit import nagios
 from gpcatalog.model.finding import Confidence, Finding, Severity
 from gpcatalog.services.audits import judged
+from tests import program
 from tests.conftest import missing
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "greenplum6.gpcatalog"
@@ -156,12 +157,16 @@ def test_long_output_is_cut(report: Report) -> None:
 
 
 def run(*words: str, before: tuple[str, ...] = ()) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [*before, sys.executable, "-m", "gpcatalog", "audit", "--format", "nagios", *words],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(FIXTURE.parents[1])},
-    )
+    words = ("audit", "--format", "nagios", *words)
+    if before:
+        done = subprocess.run(
+            [*before, sys.executable, "-m", "gpcatalog", *words],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(FIXTURE.parents[1])},
+        )
+    else:
+        done = program.run(*words)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from gpcatalog.cli import app
+from tests import program
 
 FIXTURE = str(Path(__file__).parents[2] / "fixtures/greenplum6.gpcatalog")
 ENCODINGS = ("ascii", "iso-8859-1", "koi8-r", "cp1252", "utf-8")
@@ -28,12 +28,7 @@ COMMANDS = (
 
 
 def said(*words: str, encoding: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "gpcatalog", *words],
-        capture_output=True,
-        check=False,
-        env=os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
-    )
+    return program.run(*words, text=False, env=os.environ | {"PYTHONIOENCODING": encoding})
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]).replace("/", ""))
