@@ -9,8 +9,9 @@ import pytest
 
 from gpcatalog.migration.request import Request
 from tests.conftest import fresh_database
-from tests.migration import made
+from tests.migration import made, zoo
 from tests.migration.made import EAGER
+from tests.recorded import FIXTURES
 
 SERVERS = ("gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn")
 LEAVES = "SELECT count(*) FROM pg_inherits i WHERE NOT EXISTS (SELECT 1 FROM pg_inherits b WHERE b.inhparent = i.inhrelid)"
@@ -100,6 +101,73 @@ def test_merge_and_back(fixture: str, request: pytest.FixtureRequest, tmp_path: 
     assert done.returncode == 3
     assert "below the partitions that this step removes: new" in done.stderr
     assert made.asked(dsn, "SELECT count(*) FROM t") == [(661,)]
+
+
+def three_levels(dsn: str, fixture: str, days: int) -> None:
+    """Table t by day, list and range, with rows in all leaves."""
+    end = date(2022, 1, 1) + timedelta(days)
+    if fixture.startswith("gp"):
+        made.execute(
+            dsn,
+            "CREATE TABLE t (id int, d date, r text) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
+            " SUBPARTITION BY LIST (r) SUBPARTITION TEMPLATE (SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b'))"
+            " SUBPARTITION BY RANGE (id) SUBPARTITION TEMPLATE (SUBPARTITION lo START (0) END (100), SUBPARTITION hi START (100) END (1000))"
+            f" (START (date '2022-01-01') END (date '{end}') EVERY (interval '1 day'))",
+        )
+    else:
+        made.execute(dsn, "CREATE TABLE t (id int, d date, r text) PARTITION BY RANGE (d)")
+        for n in range(days):
+            day = date(2022, 1, 1) + timedelta(n)
+            made.execute(
+                dsn,
+                f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('{day}') TO ('{day + timedelta(1)}') PARTITION BY LIST (r)",
+                *(
+                    statement
+                    for p in "ab"
+                    for statement in (
+                        f"CREATE TABLE t_{n}_{p} PARTITION OF t_{n} FOR VALUES IN ('{p}') PARTITION BY RANGE (id)",
+                        f"CREATE TABLE t_{n}_{p}_lo PARTITION OF t_{n}_{p} FOR VALUES FROM (0) TO (100)",
+                        f"CREATE TABLE t_{n}_{p}_hi PARTITION OF t_{n}_{p} FOR VALUES FROM (100) TO (1000)",
+                    )
+                ),
+            )
+    made.execute(
+        dsn,
+        f"INSERT INTO t SELECT i, date '2022-01-01' + i % {days}, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 660) i",
+        "ANALYZE t",
+    )
+
+
+@pytest.mark.parametrize("fixture", SERVERS)
+def test_three_levels(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Partitions at each level are named after those above them, and come back as they were."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_below_three")
+    three_levels(dsn, fixture, 5)
+    generation = FIXTURES[fixture]
+    picture, rows = zoo.picture(dsn, generation), made.rows_of(dsn, "t")
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, EAGER), count=True)
+    assert (files.steps, files.refused) == (1, [])
+    files.all()
+    assert made.rows_of(dsn, "t") == rows
+    after = zoo.picture(dsn, generation)
+    assert len(after) == 1 + 1 + 2 + 4
+    (top,) = [
+        n
+        for n in after
+        if n.count("_") == min(m.count("_") for m in after if m != "public.t") and n != "public.t"
+    ]
+    assert all(n.startswith(top) for n in after if n != "public.t"), after.keys()
+    ends = ("a", "a_lo", "a_hi", "b", "b_lo", "b_hi")
+    if fixture.startswith("gp"):
+        ends = tuple(
+            f"2_prt_{e}".replace("_lo", "_3_prt_lo").replace("_hi", "_3_prt_hi") for e in ends
+        )
+    assert sorted(n.removeprefix(f"{top}_") for n in after if n not in ("public.t", top)) == sorted(
+        ends
+    )
+    files.run(f"rollback/{files.forward()[0]}")
+    assert made.rows_of(dsn, "t") == rows
+    assert zoo.picture(dsn, generation) == picture
 
 
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])

@@ -238,6 +238,30 @@ def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
     )
 
 
+def test_leaves_that_changed_places_stay(pg_dsn: str, tmp_path: Path) -> None:
+    """Two leaves were exchanged since the plan: each is where the other was, alone as before."""
+    dsn = fresh_database(pg_dsn, "mig_flat_moved")
+    made.execute(dsn, "CREATE TABLE t (id int, d date, v text) PARTITION BY RANGE (d)")
+    for n in range(1, 6):
+        made.execute(
+            dsn,
+            f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('2020-01-0{n}') TO ('2020-01-0{n + 1}') PARTITION BY LIST (v)",
+            f"CREATE TABLE t_{n}_all PARTITION OF t_{n} FOR VALUES IN ('x', 'y')",
+        )
+    made.execute(dsn, "ANALYZE t")
+    plan = made.plan_of(dsn, FLAT)
+    made.execute(
+        dsn,
+        "ALTER TABLE t_2 DETACH PARTITION t_2_all",
+        "ALTER TABLE t_4 DETACH PARTITION t_4_all",
+        "ALTER TABLE t_2 ATTACH PARTITION t_4_all FOR VALUES IN ('x', 'y')",
+        "ALTER TABLE t_4 ATTACH PARTITION t_2_all FOR VALUES IN ('x', 'y')",
+    )
+    files = made.written(dsn, tmp_path / "sql", plan)
+    assert files.steps == 0
+    assert "t_2 has different partitions now" in str(files.refused)
+
+
 def test_greenplum_6_keeps_its_levels(gp6_dsn: str) -> None:
     dsn = fresh_database(gp6_dsn, "mig_flat")
     made.execute(

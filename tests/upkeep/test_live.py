@@ -475,5 +475,40 @@ def test_a_second_script_is_the_same(pg_dsn: str) -> None:
     assert "merge" in one
 
 
+def test_ten_of_many_new_partitions_are_listed(pg_dsn: str) -> None:
+    dsn = fresh_database(pg_dsn, "upkeep_many")
+    daily(dsn, "t", 5)
+    _, text = night(dsn, ALL.replace('"5d"', '"12d"'))
+    assert len(re.findall(r"(?m)^-- +t_\d{8} FOR VALUES FROM", text)) == 10
+    assert re.search("(?m)^-- +… and 2 more$", text)
+
+
+def test_names_on_three_levels(pg_dsn: str) -> None:
+    """A new partition below another is named after that one, and not after the top one."""
+    dsn = fresh_database(pg_dsn, "upkeep_three")
+    today = datetime.now(UTC).date()
+    made.execute(dsn, "CREATE TABLE t (d date NOT NULL, k int, r text) PARTITION BY RANGE (d)")
+    for n in range(5):
+        day = today - timedelta(n)
+        made.execute(
+            dsn,
+            f"CREATE TABLE t_{day:%Y%m%d} PARTITION OF t FOR VALUES FROM ('{day}') TO ('{day + timedelta(1)}') PARTITION BY LIST (k)",
+            f"CREATE TABLE middle_{n} PARTITION OF t_{day:%Y%m%d} FOR VALUES IN (1) PARTITION BY LIST (r)",
+            f"CREATE TABLE leaf_{n} PARTITION OF middle_{n} FOR VALUES IN ('x')",
+        )
+    made.execute(
+        dsn, f"INSERT INTO t SELECT date '{today}' - n % 5, 1, 'x' FROM generate_series(1, 50) n"
+    )
+    year, text = night(dsn, ALL.replace('"5d"', '"2d"'))
+    done = year.run(text)
+    assert done.returncode == 0, done.stderr
+    new = f"t_{today + timedelta(1):%Y%m%d}"
+    assert made.asked(
+        dsn,
+        "SELECT relname::text FROM pg_class WHERE relkind IN ('r', 'p') AND relname LIKE"
+        f" '{new}%' ORDER BY length(relname)",
+    ) == [(new,), (f"{new}_middle_0",), (f"{new}_middle_0_leaf_0",)]
+
+
 def test_shapes_have_names() -> None:
     assert len({s.name for s in SHAPES}) == len(SHAPES) == 6
