@@ -116,7 +116,7 @@ class _Imported:
             ready, _, _ = select.select([said], [], [], max(end - time.monotonic(), 0))
             if not ready:
                 raise TimeoutError
-            more = said.read(64)
+            more = said.read(1)  # the next line may be there, too
             assert more, "the process that starts the program is gone"
             line += more
         return line

@@ -40,6 +40,20 @@ _ROOTS = """
 """
 
 
+# more leaves than the writer of made snapshots can make in a moment
+_COPIES = """
+    CREATE TABLE unpacked AS
+    SELECT * FROM relation UNION ALL
+    SELECT r.* REPLACE ((oid + 1000 * n)::UINTEGER AS oid, regexp_replace(name, '[0-9]+$', (n + 1)::VARCHAR) AS name,
+                        CASE WHEN bound LIKE 'START%' THEN format('START ({{}}) END ({{}})', n * 1000, n * 1000 + 1000)
+                             ELSE format('FOR VALUES FROM ({{}}) TO ({{}})', n * 1000, n * 1000 + 1000) END AS bound)
+      FROM relation r, range(1, {copies} + 1) c (n) WHERE kind = 'leaf';
+    DROP VIEW relation;
+    DROP TABLE relation_packed;
+    ALTER TABLE unpacked RENAME TO relation
+"""
+
+
 @functools.cache
 def _base(
     specs: tuple[Spec, ...],
@@ -65,6 +79,7 @@ class Given:
     segments: int = 4
     settings: dict[str, int] | None = None
     sql: tuple[str, ...] = ()
+    copies: int = 0  # of each leaf, beside those of the tables
 
     def write(self, file: Path) -> Path:
         settings = None if self.settings is None else tuple(self.settings.items())
@@ -79,6 +94,8 @@ class Given:
                         f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(names))})',
                         [row.get(name) for name in names],
                     )
+            if self.copies:
+                db.execute(_COPIES.format(copies=self.copies))
             db.execute(_ROOTS)
             for statement in self.sql:
                 db.execute(statement)
@@ -215,9 +232,10 @@ def leaves(
     **more: Any,
 ) -> Given:
     filled = 1 - empty / number
+    copied = not lists and not empty
     spec = Spec(
         name="t",
-        leaves=number // max(1, lists),
+        leaves=1 if copied else number // max(1, lists),
         lists=lists,
         storage=storage,
         columns=2,
@@ -227,7 +245,9 @@ def leaves(
         start=0,
     )
     return Given(
-        specs=tuple(Spec(**{**spec.__dict__, "name": f"t{n}"}) for n in range(tables)), **more
+        specs=tuple(Spec(**{**spec.__dict__, "name": f"t{n}"}) for n in range(tables)),
+        copies=number - 1 if copied else 0,
+        **more,
     )
 
 

@@ -145,7 +145,7 @@ def gpcatalog(
     home: Path, *words: str | Path, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """The program under test, in a process of its own."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "GPCATALOG_HOME": str(home), **environment}
+    env = {**os.environ, "GPCATALOG_HOME": str(home), **environment}
     return program.run(*map(str, words), cwd=ROOT, env=env, timeout=600)
 
 
