@@ -23,6 +23,8 @@ from gpcatalog.planner import plan_file
 from tests.conftest import newest
 from tests.test_cli import one_message, run
 
+pytestmark = pytest.mark.xdist_group("fleet")  # two servers for all
+
 DATABASES = {"one": ("alpha", "beta", "beta_old"), "two": ("Größe/1",)}
 
 

@@ -15,6 +15,8 @@ import pytest
 from gpcatalog.lab.postgres import PrivateServer
 from tests import program
 
+pytestmark = pytest.mark.xdist_group("secrets")  # one server for all
+
 SECRET = "s3cr3t-Zq9%/'x"
 FORMS = {
     SECRET,

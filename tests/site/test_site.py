@@ -20,6 +20,8 @@ from gpcatalog.store.snapshot import Snapshot
 from tests.growth import made
 from tests.site.conftest import Site, series, write
 
+pytestmark = pytest.mark.xdist_group("site")  # the snapshots are made once
+
 HREF = re.compile(r'<a [^>]*?href="([^"]*)"')
 SRC = re.compile(r'<script src="([^"]*)"')
 
