@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gpcatalog.planner.plan import Source
 
 
-def write(folder: Path, files: Iterable[tuple[str, str]]) -> None:
-    """Write the files, all of them or none.
+def write(folder: Path, files: Iterable[tuple[str, Iterable[str]]]) -> None:
+    """Write the files, all of them or none. files: the name and the pieces of each.
 
     Raises CatalogError where the folder is not empty or cannot be written.
     """
@@ -39,10 +39,11 @@ def write(folder: Path, files: Iterable[tuple[str, str]]) -> None:
         draft = (
             folder if there else folder.absolute().parent
         ) / f".{folder.absolute().name}.{os.getpid()}.partial"
-        for name, text in files:
+        for name, pieces in files:
             place = draft / name
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
+            with place.open("w", encoding="utf-8") as out:
+                out.writelines(pieces)
         if there:
             for place in sorted(draft.iterdir()):
                 os.replace(place, folder / place.name)

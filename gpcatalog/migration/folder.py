@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import gpcatalog
 from gpcatalog.migration import journal, writer
@@ -97,17 +97,17 @@ class Folder:
             for n, w in enumerate(self.work, 1)
         ]
 
-    def files(self) -> Iterator[tuple[str, str]]:
-        """Name and text of every file. Each is made when it is asked for: together they may take
-        more memory than the plan.
+    def files(self) -> Iterator[tuple[str, Iterable[str]]]:
+        """Name and text of every file, in pieces. Each is made when it is asked for: the file of a
+        large table may take as much memory as all of its partitions.
         """
-        yield "0000_prepare.sql", self.prepare()
+        yield "0000_prepare.sql", [self.prepare()]
         for work, name in zip(self.work, self.names, strict=True):
             yield name, self.forward(work, name)
             yield f"rollback/{name}", self.back(work, name)
-        yield "index.sql" if self.request.runner is Runner.PSQL else "index.txt", self.index()
-        yield "verify.sql", self.verify()
-        yield "cleanup.sql", self.cleanup()
+        yield "index.sql" if self.request.runner is Runner.PSQL else "index.txt", [self.index()]
+        yield "verify.sql", [self.verify()]
+        yield "cleanup.sql", [self.cleanup()]
 
     # --- parts ------------------------------------------------------------------------------------
 
@@ -329,8 +329,8 @@ class Folder:
             ]
         )
 
-    def forward(self, work: TableMigration, name: str) -> str:
-        """Return the file that carries out the steps of one table."""
+    def forward(self, work: TableMigration, name: str) -> Iterator[str]:
+        """The file that carries out the steps of one table."""
         root = work.context.root
         head = [
             f"{root.sql}: {plural(len(work.forward), 'step')}, {count(work.leaves)} fewer leaves",
@@ -345,17 +345,14 @@ class Folder:
             *self._running(work, name),
             *self._remarks(work),
         ]
-        lines = [self._opening(head), self._settings(), self._begin(work)]
+        yield from (self._opening(head), self._settings(), self._begin(work))
         for n, change in enumerate(work.forward, 1):
             title, *rest = self._describe(change)
-            lines.append("\n" + comment([f"===== {n} of {len(work.forward)} · " + title, *rest]))
-            lines.append(self._transactions(work, change, forward=True))
+            yield "\n" + comment([f"===== {n} of {len(work.forward)} · " + title, *rest])
+            yield self._transactions(work, change, forward=True)
         if all(c.keeps_root() for c in work.forward):
-            lines.append(
-                "\n" + comment(["===== statistics of the whole table"]) + self._statistics(work)
-            )
-        lines.append("\n" + proven([call("leave", literal(root.sql))]))
-        return "".join(lines)
+            yield "\n" + comment(["===== statistics of the whole table"]) + self._statistics(work)
+        yield "\n" + proven([call("leave", literal(root.sql))])
 
     def _statistics(self, work: TableMigration) -> str:
         """The transaction behind the last step: ANALYZE opens the root, whose partition key may
@@ -371,8 +368,8 @@ class Folder:
         written = {change.id for change in work.rollback}
         return [change for change in work.forward if f"undo-{change.id}" not in written]
 
-    def back(self, work: TableMigration, name: str) -> str:
-        """Return the file that rolls them back."""
+    def back(self, work: TableMigration, name: str) -> Iterator[str]:
+        """The file that rolls them back."""
         root = work.context.root
         head = [
             (
@@ -385,23 +382,19 @@ class Folder:
             ),
             f"Run it in the same way as {name}. It can be stopped and run again.",
         ]
-        lines = [self._opening(head), self._settings(), proven([call("enter", literal(root.sql))])]
+        yield self._opening(head) + self._settings() + proven([call("enter", literal(root.sql))])
         for change in work.rollback:
-            lines.append("\n" + comment(self._describe(change)))
-            lines.append(self._transactions(work, change, forward=False))
+            yield "\n" + comment(self._describe(change))
+            yield self._transactions(work, change, forward=False)
         left = self._without_rollback(work)
-        lines += ["\n" + comment([f"There is no rollback for {c.id}: {c.title}"]) for c in left]
+        for c in left:
+            yield "\n" + comment([f"There is no rollback for {c.id}: {c.title}"])
         if work.rollback:
-            lines.append("\n" + self._statistics(work))
-        lines.append("\n" + proven([call("leave", literal(root.sql))]))
+            yield "\n" + self._statistics(work)
+        yield "\n" + proven([call("leave", literal(root.sql))])
         if left:
-            lines.append(
-                "\n"
-                + proven(
-                    [call("expect_undone", literal(work.context.plan), array(c.id for c in left))]
-                )
-            )
-        return "".join(lines)
+            undone = call("expect_undone", literal(work.context.plan), array(c.id for c in left))
+            yield "\n" + proven([undone])
 
     def index(self) -> str:
         """Return the file that runs all others, or lists them for a plain runner."""

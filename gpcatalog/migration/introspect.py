@@ -187,6 +187,21 @@ def _in_order(wanted: Iterable[Grant]) -> tuple[Grant, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=4096)
+def _all_grants(
+    acl: str | None,
+    owner: str,
+    column_grants: tuple[tuple[str, str], ...],
+    revoked: tuple[str, ...],
+) -> tuple[Grant, ...]:
+    found = [
+        *grants(acl, owner),
+        *(g for column, of in column_grants for g in grants(of, owner, column)),
+    ]
+    own = [Grant(owner, revoked, (), revoked=True)] if revoked else []
+    return (*own, *_in_order(found))
+
+
 def common_grants(parts: Sequence[Iterable[Grant]]) -> tuple[Grant, ...]:
     """What all of several relations grant: a merged leaf never lets in anybody whom one of its
     parts kept out.
@@ -246,19 +261,16 @@ class Relation:
         """Whether its partition key has columns alone, no expression."""
         return bool(self.key) and all(self.key)
 
-    @cached_property
+    # not kept: a value beside the fields of a relation takes 1.5 KB
+
+    @property
     def grants(self) -> tuple[Grant, ...]:
         """What roles other than the owner may do with it and its columns, and what the owner took
         from itself.
         """
-        found = [
-            *grants(self.acl, self.owner),
-            *(g for column, acl in self.column_grants for g in grants(acl, self.owner, column)),
-        ]
-        own = [Grant(self.owner, self.revoked, (), revoked=True)] if self.revoked else []
-        return (*own, *_in_order(found))
+        return _all_grants(self.acl, self.owner, self.column_grants, self.revoked)
 
-    @cached_property
+    @property
     def sql(self) -> str:
         """Its qualified name, quoted."""
         return qualified(self.schema, self.name)
@@ -368,9 +380,16 @@ class Unsafe(Exception):
 
 def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
     """The table as it is now; None where no partitioned table has this oid. Raises Unsafe."""
-    rows = ask("migration_tree", root=str(root))
-    relations = {
-        r["oid"]: Relation(
+    rows = list(ask("migration_tree", root=str(root)))
+    relations: dict[int, Relation] = {}
+    known: dict[str, Any] = {}  # partitions are alike: equal texts are kept once
+    rows.reverse()
+    while rows:  # a row takes more memory than its relation
+        r: dict[str, Any] = {
+            name: known.setdefault(value, value) if isinstance(value, str) else value
+            for name, value in rows.pop().items()
+        }
+        relations[r["oid"]] = Relation(
             oid=r["oid"],
             parent=r["parent"],
             level=r["level"],
@@ -398,8 +417,6 @@ def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
             access_method=r.get("access_method") or "",
             revoked=tuple(r["revoked"].split(",")) if r["revoked"] else (),
         )
-        for r in rows
-    }
     if root not in relations or len(relations) < 2:
         return None
     # whatever reads more of it opens it

@@ -297,7 +297,7 @@ def _declarative(text: str) -> Bound:
     )
 
 
-@functools.lru_cache(maxsize=32_768)  # a migration reads the bound of a leaf several times
+@functools.lru_cache(maxsize=4_096)  # a step of a migration reads the bound of a leaf several times
 def parse(text: str | None) -> Bound:
     """The bound that `text` spells; never raises.
 

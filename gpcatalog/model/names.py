@@ -4,6 +4,8 @@ terminal.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 import unicodedata
 
@@ -38,6 +40,7 @@ _KEYWORDS = frozenset(
 )
 
 
+@functools.lru_cache(maxsize=4096)  # a step of a migration names each of its leaves many times
 def quote_ident(name: str) -> str:
     """One identifier as SQL text; quoted unless it is plainly safe bare.
 
@@ -51,6 +54,7 @@ def quote_ident(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+@functools.lru_cache(maxsize=4096)
 def qualified(schema: str, name: str) -> str:
     """A schema-qualified name as SQL text.
 
@@ -147,3 +151,24 @@ def split_name(text: str) -> tuple[str, str]:
         for x in (found[1] or "", found[2])
     )
     return schema, name
+
+
+def relation_name(
+    parent: str, level: int, partition: str, *, classic: bool, taken: set[str]
+) -> str:
+    """Name of a new partition's relation: Greenplum 6 calls it parent_LEVEL_prt_NAME, elsewhere
+    parent_NAME; the parent's part is cut.
+
+    >>> relation_name("t" * 70, 1, "p2024m01", classic=True, taken=set())[-19:]
+    'tttt_1_prt_p2024m01'
+    >>> relation_name("t", 1, "p" * 70, classic=False, taken={"_" + "p" * 62})[-4:]
+    'pp_2'
+    """
+    tail = f"_{level}_prt_{partition}" if classic else f"_{partition}"
+    for n in itertools.count(1):
+        number = "" if n == 1 else f"_{n}"
+        end = cut(tail, NAMEDATALEN - len(number)) + number
+        name = cut(parent, NAMEDATALEN - len(end.encode())) + end
+        if name not in taken:
+            return name
+    raise AssertionError("there are no free numbers for new relations")

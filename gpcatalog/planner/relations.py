@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gpcatalog.store.snapshot import Snapshot
+if TYPE_CHECKING:
+    from gpcatalog.store.snapshot import Snapshot
 
 
 class Relation(NamedTuple):

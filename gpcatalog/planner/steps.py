@@ -4,7 +4,6 @@ migration needs.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,7 +13,7 @@ import numpy as np
 
 from gpcatalog.capacity.cost import relation_cost
 from gpcatalog.model.bounds import Bound, Family, joined_list, merged_text
-from gpcatalog.model.names import NAMEDATALEN, cut, qualified
+from gpcatalog.model.names import qualified, relation_name
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.traits import HEAP_OPTIONS
 from gpcatalog.planner import grid
@@ -78,27 +77,6 @@ def target_options(options: str, storage: Storage, *, classic: bool) -> dict[str
         "appendonly": "true",
         "orientation": "column" if storage is Storage.AO_COLUMN else "row",
     } | found
-
-
-def relation_name(
-    parent: str, level: int, partition: str, *, classic: bool, taken: set[str]
-) -> str:
-    """Name of a new partition's relation: Greenplum 6 calls it parent_LEVEL_prt_NAME, elsewhere
-    parent_NAME; the parent's part is cut.
-
-    >>> relation_name("t" * 70, 1, "p2024m01", classic=True, taken=set())[-19:]
-    'tttt_1_prt_p2024m01'
-    >>> relation_name("t", 1, "p" * 70, classic=False, taken={"_" + "p" * 62})[-4:]
-    'pp_2'
-    """
-    tail = f"_{level}_prt_{partition}" if classic else f"_{partition}"
-    for n in itertools.count(1):
-        number = "" if n == 1 else f"_{n}"
-        end = cut(tail, NAMEDATALEN - len(number)) + number
-        name = cut(parent, NAMEDATALEN - len(end.encode())) + end
-        if name not in taken:
-            return name
-    raise AssertionError("there are no free numbers for new relations")
 
 
 class StepBuilder:

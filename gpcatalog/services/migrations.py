@@ -10,7 +10,7 @@ from gpcatalog.model.names import quote_ident
 from gpcatalog.services.notify import Notify, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gpcatalog.migration.operations import RefusedStep, TableMigration
     from gpcatalog.planner.plan import Plan, TablePlan
@@ -100,8 +100,9 @@ def write_migration(
     only: set[str] | None = None,
     growth: float = 1.5,
     notify: Notify = silent,
-) -> tuple[Iterator[tuple[str, str]], list[TableMigration], list[RefusedStep]]:
-    """Name and text of each file, made when it is asked for; the work in them, and what was refused.
+) -> tuple[Iterator[tuple[str, Iterable[str]]], list[TableMigration], list[RefusedStep]]:
+    """Name and text of each file, in pieces that are made when they are asked for; the work in
+    them, and what was refused.
 
     count: count the rows of the leaves now; only: names of tables, empty for all; growth: how far
     leaves may outgrow their planned bytes; notify: takes a line on what was not counted

@@ -116,5 +116,5 @@ def again(path: Path) -> tuple[dict[str, str], dict[str, str]]:
     session = ReplaySession(Answers().load(kept["answers"]))
     plan = plan_file.read(json.dumps(kept["plan"]))
     made, _, _ = write_migration(session, plan, request, count=kept["count"])
-    files = dict(made)
+    files = {name: "".join(pieces) for name, pieces in made}
     return checksums(files, {}), kept["files"]

@@ -122,10 +122,10 @@ def written(
         keeper = kept.Keeper(live, place) if place is not None else None
         session = keeper.session if keeper is not None else live
         made, work, refused = write_migration(session, plan, request or Request(), count=count)
-        files = dict(made)
+        files = {name: "".join(pieces) for name, pieces in made}
         if keeper is not None:
             keeper.keep(plan, request or Request(), count, files)
-    command.write(folder, files.items())
+    command.write(folder, ((name, [text]) for name, text in files.items()))
     return Written(dsn, folder, sorted(files), refused, sum(len(w.forward) for w in work), work)
 
 

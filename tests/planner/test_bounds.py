@@ -27,9 +27,9 @@ from gpcatalog.model.bounds import (
     parse,
     timestamp_axis,
 )
+from gpcatalog.model.names import relation_name
 from gpcatalog.planner import grid, policy
 from gpcatalog.planner.grid import Grain
-from gpcatalog.planner.steps import relation_name
 
 
 @pytest.mark.parametrize(

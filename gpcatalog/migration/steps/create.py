@@ -37,10 +37,9 @@ from gpcatalog.migration.writer import (
     names_of,
 )
 from gpcatalog.model.bounds import parse
-from gpcatalog.model.names import qualified
+from gpcatalog.model.names import qualified, relation_name
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.traits import Traits
-from gpcatalog.planner.steps import relation_name
 from gpcatalog.upkeep.steps import Create, NewUnit
 
 # of a partition alone: they describe its own rows, and their names are taken
