@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -103,6 +102,8 @@ def read(file: Path) -> Settings | None:
 
 def loads(text: str, file: Path) -> Settings | None:
     """Settings in the text of a file, whose name says in which table they stand; see `read`."""
+    import tomllib  # its patterns take 17 ms, and most commands read no TOML
+
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:
