@@ -117,6 +117,9 @@ def test_merge_partitions_of_postgresql_19(pgnew_dsn: str, tmp_path: Path) -> No
         text = "".join(next(pieces for name, pieces in files if name == "0001_public_t.sql"))
         assert text.count("MERGE PARTITIONS (") == number
         assert ("readers wait during the copy" in text) == bool(number)
+    # a server without the statement gets none
+    files = Folder(plan, session.server, [work], [], Request(merge_seconds=60.0)).files()
+    assert not any("MERGE PARTITIONS (" in piece for _, pieces in files for piece in pieces)
     for one in inside(text):
         assert [s.outcome for s in statements(Source(one), editions("pg19"))] == [Outcome.TYPED], (
             one

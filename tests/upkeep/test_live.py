@@ -475,6 +475,20 @@ def test_a_second_script_is_the_same(pg_dsn: str) -> None:
     assert "merge" in one
 
 
+def test_statistics_of_a_partition_are_its_own(pg_dsn: str) -> None:
+    dsn = fresh_database(pg_dsn, "upkeep_statistics")
+    daily(dsn, "t", 5)
+    newest = f"t_{datetime.now(UTC).date():%Y%m%d}"
+    made.execute(dsn, f"CREATE STATISTICS own (ndistinct) ON d, v FROM {newest}")
+    year, text = night(dsn, ALL)
+    done = year.run(text)
+    assert done.returncode == 0, done.stderr
+    assert year.leaves()["t"] == 10
+    assert made.asked(
+        dsn, "SELECT stxname::text, stxrelid::regclass::text FROM pg_statistic_ext"
+    ) == [("own", newest)]
+
+
 def test_ten_of_many_new_partitions_are_listed(pg_dsn: str) -> None:
     dsn = fresh_database(pg_dsn, "upkeep_many")
     daily(dsn, "t", 5)
