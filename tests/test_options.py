@@ -18,6 +18,7 @@ WRONG = {
     ("audit", "--format", "xml"): "--format must be one of 'text', 'json', 'nagios'",
     ("audit", "--statement-timeout", "x"): "--statement-timeout must be a number",
     ("estimate", "--leaves", "x"): "--leaves must be an integer",
+    ("estimate", "--leaves", "it's"): "--leaves must be an integer",
     ("plan", "--policy"): "--policy needs a value",
     ("migrate",): "PLAN is required",
     ("growth", "a", "b"): "too many arguments: b",

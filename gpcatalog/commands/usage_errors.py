@@ -9,9 +9,9 @@ from gpcatalog.errors import CatalogError
 
 # what the library says of a value, and what this program says
 _VALUES = (
-    (r"^'.*' is not one of (.+?)\.$", r"must be one of \1"),
-    (r"^'.*' is not a valid int(?: range)?\.$", "must be an integer"),
-    (r"^'.*' is not a valid float(?: range)?\.$", "must be a number"),
+    (r"^(['\"]).*\1 is not one of (.+?)\.$", r"must be one of \2"),
+    (r"^(['\"]).*\1 is not a valid int(?: range)?\.$", "must be an integer"),
+    (r"^(['\"]).*\1 is not a valid float(?: range)?\.$", "must be a number"),
     (r"^\S+ is not in the range x>=(\S+)\.$", r"must be \1 or more"),
     (r"^\S+ is not in the range (\S+)<=x<=(\S+)\.$", r"must be from \1 to \2"),
 )
