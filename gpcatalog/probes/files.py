@@ -164,7 +164,7 @@ class FileSection:
             found = self.session.rows(
                 "large_relations",
                 pages=str(ALWAYS // self.session.facts["block_size"]),
-                segments=str(len(self._holders)),
+                segments=str(len(self._holders) or 1),
                 most=str(MOST_ALWAYS),
             )
             return [row["node"] for row in found]

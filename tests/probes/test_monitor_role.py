@@ -91,7 +91,10 @@ def test_it_sees_what_a_superuser_sees(dsn: str, tmp_path: Path) -> None:
     assert len(wanted) >= 10
     for section, rows in wanted.items():
         assert got[section] == rows, section
-    # the same of a sample, whose statements are others
+    # the same of a sample, whose statements are others; of so many tables it always has some
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("CREATE SCHEMA many")
+        conn.execute("".join(f"CREATE TABLE many.t{n} (a int);" for n in range(300)).encode())
     with mock.patch("gpcatalog.probes.files.FEWEST", 10):
         wanted, read = _audited(dsn, tmp_path / "s.gpcatalog", FileChoice(Which.SAMPLE))
         got, status = _audited(mine, tmp_path / "r.gpcatalog", FileChoice(Which.SAMPLE))
@@ -100,6 +103,9 @@ def test_it_sees_what_a_superuser_sees(dsn: str, tmp_path: Path) -> None:
     for section in ("file_total", "file_bucket", "file_sample"):
         assert got[section] == wanted[section], section
     with psycopg.connect(dsn, autocommit=True) as conn:
+        for n in range(300):
+            conn.execute(f"DROP TABLE many.t{n}".encode())
+        conn.execute("DROP SCHEMA many")
         conn.execute("DROP SCHEMA gpcatalog_monitor CASCADE")
         conn.execute('DROP OWNED BY "moni""tor 3"')
         conn.execute('DROP ROLE "moni""tor 3"')
