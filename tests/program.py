@@ -199,6 +199,9 @@ def _wait_or_run(asked: bytes, streams: list[int]) -> NoReturn:
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     sys.argv = [str(ROOT / "gpcatalog" / "__main__.py"), *words]
+    sys.modules[
+        "__main__"
+    ].__package__ = "gpcatalog"  # as with python -m: messages name the program
     from gpcatalog.bootstrap import main
 
     # to take down all that was imported would take longer than most commands
