@@ -23,6 +23,8 @@ WRONG = {
     ("migrate",): "PLAN is required",
     ("growth", "a", "b"): "too many arguments: b",
     ("growth", "--days", "-1"): "--days must be 0.01 or more",
+    ("audit", "--jobs", "0"): "--jobs must be from 1 to 64",
+    ("audit", "--format", "it's"): "--format must be one of 'text', 'json', 'nagios'",
     ("growth", "--days", "nan"): "--days must be a finite number",
     ("audit", "--lock-timeout", "inf"): "--lock-timeout must be a finite number",
     ("estimate", "--leaves", "-5"): "--leaves must be 0 or more",

@@ -382,7 +382,7 @@ def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
     """The table as it is now; None where no partitioned table has this oid. Raises Unsafe."""
     rows = list(ask("migration_tree", root=str(root)))
     relations: dict[int, Relation] = {}
-    known: dict[str, Any] = {}  # partitions are alike: equal texts are kept once
+    known: dict[str, str] = {}  # partitions are alike: equal texts are kept once
     rows.reverse()
     while rows:  # a row takes more memory than its relation
         r: dict[str, Any] = {

@@ -514,11 +514,11 @@ class Snapshot:
         for table in set(_WORD.findall(statement)) & TABLES.keys() - self._checked:
             if table in self._views:
                 self._db.execute(self._views.pop(table))
-            self._checked.add(table)
             packed = table == "relation" and self._packed
             source = f"{_FILE}.main.{PACKED}" if packed else table
             # most files lack rows of some tables, and the conditions take longer to plan than to read
             if not self._db.execute(f"SELECT 1 FROM {source} LIMIT 1").fetchone():
+                self._checked.add(table)
                 continue
             of = conditions(table, packed=packed)
             # forms are few and their condition is dear: each is looked at once
@@ -534,8 +534,8 @@ class Snapshot:
             wrong = self._db.execute(f"SELECT {sums} FROM {source}").fetchall()[0]
             for column, n in zip(of, wrong, strict=True):
                 if n:
-                    self._checked.discard(table)
                     raise self._damaged(f"{table}.{column} has invalid values in {n:,} rows")
+            self._checked.add(table)
 
     def _ask(self, statement: str, parameters: Sequence[Any]) -> Any:
         self._check(statement)
