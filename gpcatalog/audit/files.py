@@ -74,7 +74,8 @@ class TableFiles(msgspec.Struct, kw_only=True, frozen=True):
     """A table with its leaves, on all segments.
 
     files:        of all parts; the parts beside it
-    files_error:  of files, where they are estimated from a sample
+    files_error:  of files, where they are estimated from a sample; None where they are counted, and
+                  for a table of which a sample has too little
     hollow_bytes: of indexes of a single page, which hold no entry: the price of tables that are
                   empty
     when_filled:  files once every empty leaf has rows from one writer (derived)
@@ -150,11 +151,11 @@ class OrphanTotal(msgspec.Struct, frozen=True):
 
 class Sample(msgspec.Struct, frozen=True):
     """The sample from which all but the number of files is estimated, and the errors of the totals:
-    half the width of a 95 % interval. All files of relations that are large by their pages in
-    pg_class are in the sample.
+    half the width of a 95 % interval.
 
     one_in:      one file number in so many was drawn
-    bytes_error: None where a snapshot of an older version does not have it
+    bytes_error: None where relations that are large by their pages in pg_class may be missing from
+                 the sample
     """
 
     one_in: int

@@ -551,7 +551,11 @@ def _largest(report: Report) -> RenderableType | None:
     if not report.tables:
         return None
     heads = ("Largest in the catalog", "leaves", "empty", "pg_attribute", "catalog", "files")
-    files = {(t.schema, t.name): files_of(t) for t in report.files.tables} if report.files else {}
+    files = (
+        {(t.schema, t.name): files_of(t, report.files.sample) for t in report.files.tables}
+        if report.files
+        else {}
+    )
     rows = []
     for t in report.tables[:LARGEST_SHOWN]:
         known = files.get((t.schema, t.name))

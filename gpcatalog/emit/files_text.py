@@ -34,10 +34,10 @@ def bytes_of(files: Files) -> str:
     return f", {shown}, {average} on average"
 
 
-def files_of(table: TableFiles) -> str:
-    """The files of a table, with the error if they are estimated."""
+def files_of(table: TableFiles, sample: Sample | None) -> str:
+    """The files of a table, with the error if they are estimated and it is known."""
     if table.files_error is None:
-        return count(table.files)
+        return f"about {count(table.files)}" if sample else count(table.files)
     return f"{count(table.files)} ± {count(table.files_error)}"
 
 
@@ -147,12 +147,17 @@ def _amounts(files: Files, out: Console) -> None:
 
 def sample_line(sample: Sample) -> str:
     """What is counted and what is estimated from a sample."""
+    large = (
+        "Bytes may be far off: the sample may lack the few largest files."
+        if sample.bytes_error is None
+        else "All files of system catalogs and of relations with"
+        f" {size(ALWAYS)} or more on an instance at the last VACUUM or ANALYZE are read; large tables"
+        " that were never analyzed can make the error of bytes too small."
+    )
     return (
-        "Files of each instance are counted; the sizes of system catalogs and of relations with"
-        f" {size(ALWAYS)} or more on a segment at the last VACUUM or ANALYZE are read; the rest is"
-        f" estimated from 1 in {sample.one_in} file numbers. ±: half of the 95 % interval; bytes"
-        " may be further off if large tables were never analyzed. Files without a relation were not"
-        " looked for. `--files all` reads all."
+        f"Files of each instance are counted; the rest is estimated from 1 in {sample.one_in} file"
+        f" numbers. ±: half of the 95 % interval. {large} Files without a relation were not looked"
+        " for. `--files all` reads all."
     )
 
 
@@ -182,7 +187,7 @@ def _tables(files: Files, out: Console) -> None:
     rows: list[tuple[str, ...]] = [
         (
             f"{t.schema}.{t.name}",
-            files_of(t),
+            files_of(t, files.sample),
             _amount(t.when_filled),
             _amount(t.as_ao_column),
             _amount(t.as_ao_row),

@@ -230,8 +230,8 @@ def files_table(report: Report) -> str:
         heads += ("ao_column", "ao_row", "heap", "removable")
     rows = [
         (
-            f"{t.schema}.{t.name}", t.storage, files_of(t), _known(t.when_filled), _known(t.as_ao_column), _known(t.as_ao_row),
-            _known(t.as_heap), _known(t.removable),
+            f"{t.schema}.{t.name}", t.storage, files_of(t, found.sample), _known(t.when_filled), _known(t.as_ao_column),
+            _known(t.as_ao_row), _known(t.as_heap), _known(t.removable),
         )[:len(heads)]
         for t in found.tables
     ]  # fmt: skip

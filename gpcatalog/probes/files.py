@@ -160,13 +160,15 @@ class FileSection:
 
     def _always(self) -> list[int]:
         """File numbers of relations whose files are too large to be left to chance."""
-        with self.covered("large_relations"):
+        with self.covered("large_relations") as note:
             found = self.session.rows(
                 "large_relations",
                 pages=str(ALWAYS // self.session.facts["block_size"]),
                 segments=str(len(self._holders) or 1),
                 most=str(MOST_ALWAYS),
             )
+            if len(found) == MOST_ALWAYS:
+                note["reason"] = f"only the {MOST_ALWAYS:,} largest were taken into the sample"
             return [row["node"] for row in found]
         return []
 
@@ -269,7 +271,9 @@ class FileSection:
             begun = time.perf_counter()
             listing.load()
             if listing.share > 1:
-                file_sums.project(self.writer, listing.share, self.counts)
+                file_sums.project(
+                    self.writer, listing.share, self.counts, large=bool(listing.always)
+                )
                 self._keep_totals("sample")
                 self._keep_counts()
             else:

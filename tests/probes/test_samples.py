@@ -122,10 +122,12 @@ def test_a_sample_estimates_what_the_directories_hold(
     assert abs(seen.empty - truth["empty"]) <= 3 * seen.sample.empty_error
     assert 0 < seen.sample.empty_error < truth["files"] / 4
     tables = {t.name: t for t in seen.tables}
-    # of the others, too few numbers are drawn for an error that can be relied on
     large = tables["large"]
     assert abs(large.files - of_table[roots["large"]]) <= 3 * large.files_error
     assert 0 < large.files_error < truth["files"] / 4
+    for name in ("middle", "small") if place.greenplum else ():
+        # of fewer than 160 leaves too few are drawn
+        assert name not in tables or tables[name].files_error is None
     # a leaf is in the sample by chance: how large it is stays unknown, but not whether it has rows
     assert leaves["files"] == 0
     assert leaves["filled"] == leaves["n"] > leaves["with_rows"] * (not place.greenplum)
@@ -136,6 +138,86 @@ def test_a_sample_estimates_what_the_directories_hold(
     assert f"{size(seen.bytes)} ± {size(seen.sample.bytes_error)}, about " in shown
     assert "the rest is estimated from 1 in 16 file numbers" in " ".join(shown.split())
     assert f"{count(tables['large'].files)} ± {count(tables['large'].files_error)}" in shown
+    if place.greenplum and "middle" in tables:
+        assert f" about {count(tables['middle'].files)} " in shown
+
+
+def test_large_relations_are_in_every_sample(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the sizes in the directories: a table of 40 pages on each instance, one of 10, and the same append-optimized."""
+    block = 32768 if place.greenplum else 8192
+    made = {"large": 40, "little": 10}  # all segments together have more than 20 of both
+    with psycopg.connect(place.dsn, autocommit=True) as conn:
+        for name, pages in made.items():
+            rows = pages * len(place.data) * (block // 1100)
+            for kind, options in (("", ""), ("ao_", " WITH (appendonly=true)"))[
+                : 1 + place.greenplum
+            ]:
+                by = " DISTRIBUTED BY (a)" if place.greenplum else ""
+                conn.execute(f"CREATE TABLE {kind}{name} (a int, b text){options}{by}".encode())
+                conn.execute(f"ALTER TABLE {kind}{name} ALTER b SET STORAGE PLAIN".encode())
+                conn.execute(
+                    f"INSERT INTO {kind}{name} SELECT x, repeat('x', 1000) FROM generate_series(1, {rows}) x".encode()
+                )
+                conn.execute(f"ANALYZE {kind}{name}".encode())
+        conn.execute("CHECKPOINT")
+        found = owners(conn, place)
+        names = {
+            oid: name
+            for name, oid in conn.execute("SELECT relname, oid::int8 FROM pg_class").fetchall()
+        }
+        sizes = Counter[tuple[int, int]]()
+        for content, temp, node, fork, length in walk(place, found):
+            if not fork and not temp:
+                sizes[content, node] += length
+    monkeypatch.setattr(files, "ALWAYS", 20 * block)
+    with (
+        connect(place.dsn) as session,
+        Writer(tmp_path / "s.gpcatalog") as writer,
+    ):
+        collector = Collector(session, writer, lambda _: None)
+        collector._instances()
+        section = FileSection(session, writer, collector._covered, collector.contents)
+        always = set(section._always())
+        monkeypatch.setattr(files, "MOST_ALWAYS", 3)
+        assert len(section._always()) == 3
+        writer.abandon()
+    assert [c["reason"] for c in collector.coverage if c["probe"] == "large_relations"] == [
+        "",
+        "only the 3 largest were taken into the sample",
+    ]
+    kinds = {
+        place_of: "catalog" if oid < 16384 else names[oid].removeprefix("ao_")
+        for place_of, oid in ((at, found.nodes.get((at[0], False, at[1]), 0)) for at in sizes)
+        if oid
+    }
+    wanted = {node for (_, node), kind in kinds.items() if kind in ("catalog", "large")}
+    assert wanted <= always
+    little = {at for at, kind in kinds.items() if kind == "little"}
+    # on another segment it may be the number of a large one
+    assert {node for _, node in little} & always <= wanted
+    assert all(0 < sizes[at] < 15 * block for at in little)
+    seen = {at for at, kind in kinds.items() if kind == "large"}
+    assert all(25 * block < sizes[at] < 60 * block for at in seen)
+    assert len(seen) == (1 + bool(place.greenplum)) * len(place.data)
+
+
+def test_without_large_relations_bytes_have_no_error(
+    pg_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "FEWEST", 10)
+    monkeypatch.setattr(FileSection, "_always", lambda _: [])
+    place = Place(fresh_database(pg_dsn, "catalogs_alone"), {}, 0, tmp_path)
+    with read(place, tmp_path, SAMPLE) as snapshot:
+        seen = build(snapshot).files
+    assert seen.bytes > 0
+    assert seen.sample.bytes_error is None
+    out = Console(file=io.StringIO(), width=200)
+    show_files(seen, out)
+    shown = out.file.getvalue()
+    assert f"about {size(seen.bytes)}, " in shown
+    assert "Bytes may be far off" in shown
 
 
 def test_segments_a_few_at_a_time_have_the_same_files(cluster: Place, tmp_path: Path) -> None:
@@ -248,7 +330,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> 
         # instance, root, files of the number, bytes, empty files
         (content, root, n, n * chance.randrange(1, 10**6), chance.randrange(n + 1))
         for content in (0, 1)
-        for root, many in ((1, 4000), (2, 1500), (3, 500))
+        for root, many in ((1, 4000), (2, 1500), (3, 500), (4, 30))
         for n in (chance.choice((1, 2, 21)) for _ in range(many))
     ]
     # large relations with most of the bytes: all of them are in each sample
@@ -264,9 +346,11 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> 
     held: Counter[tuple[int | None, str]] = Counter()
     rounds = 100
     with Writer(tmp_path / "s.gpcatalog") as writer:
-        writer.execute("INSERT INTO relation BY NAME SELECT n AS oid, n AS root, 's' AS \"schema\", 't' AS name, 0 AS level,"
-                       " 'table' AS kind, 'heap' AS storage, 1 AS \"columns\", false AS toast, 0 AS indexes, 0 AS index_columns,"
-                       " false AS block_directory, false AS is_default FROM range(1, 4) r (n)")  # fmt: skip
+        # of root 4 a sample has too little for an error
+        writer.execute("INSERT INTO relation BY NAME SELECT 1000 * root + n AS oid, root, 's' AS \"schema\", 't' AS name, 1 AS level,"
+                       " 'leaf' AS kind, 'heap' AS storage, 1 AS \"columns\", false AS toast, 0 AS indexes, 0 AS index_columns,"
+                       " false AS block_directory, false AS is_default FROM range(1, 5) r (root), range(160) l (n)"
+                       " WHERE root < 4 OR n < 159")  # fmt: skip
         for _ in range(rounds):
             file_sums.take(writer, [])
             drawn = [
@@ -282,7 +366,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> 
                 f" sum(bytes) AS bytes, sum(empty) AS n0, 0 AS n1, 0 AS n2 FROM (VALUES {values})"
                 " v (content, root, files, bytes, empty, chunk) GROUP BY content, root, chunk"
             )
-            file_sums.project(writer, 16, dict(counts))
+            file_sums.project(writer, 16, dict(counts), large=True)
             for figure in ("files", "empty_files", "bytes"):
                 column = "n0" if figure == "empty_files" else figure
                 for root, estimate, error in writer.execute(
