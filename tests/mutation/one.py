@@ -2,7 +2,7 @@
 
     python -m tests.mutation.one PACKAGE CLEAN
 
-cosmic-ray starts this in the changed tree; its exit code is pytest's.
+cosmic-ray starts this in the changed tree; its exit code is pytest's, or 9 after the time limit.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import ast
 import difflib
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.mutation.__main__ import PYTEST, TESTS, environment
+from tests.mutation.__main__ import DURATIONS, OVERDUE, PYTEST, TESTS, environment
 
 
 def changed_line(clean: Path, package: str) -> tuple[str, int]:
@@ -46,9 +48,20 @@ def main() -> int:
     lines = json.loads((clean / "tests.json").read_text()).get(file, {})
     around = statement_lines((clean / file).read_text(), line)
     tests = list(dict.fromkeys(test for n in around for test in lines.get(str(n), [])))
-    return subprocess.run(
-        [sys.executable, *PYTEST, *(tests or TESTS[package])], env=environment()
-    ).returncode
+    took = json.loads((clean / DURATIONS).read_text())
+    limit = 60 + 4 * sum(took.get(test, 0.0) for test in tests or took)
+    # a group of its own, so that nothing that the tests started outlives the limit
+    process = subprocess.Popen(
+        [sys.executable, *PYTEST, *(tests or TESTS[package])],
+        env=environment(),
+        process_group=0,
+    )
+    try:
+        return process.wait(limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        print(f"{OVERDUE}: {limit:.0f} s")
+        return 9
 
 
 if __name__ == "__main__":
