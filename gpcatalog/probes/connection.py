@@ -113,6 +113,8 @@ class Dialer:
         self._own = str(self._params.pop("options", None) or os.environ.get("PGOPTIONS") or "")
         self._login_triggers_off = True
         self._server = server
+        self._reported = 0  # what the last connection reported as the version of its server
+        self._trusts_report = False
         # libpq sends these behind the options, where they would win
         for name in ("PGTZ", "PGDATESTYLE", "PGGEQO"):
             os.environ.pop(name, None)
@@ -150,7 +152,19 @@ class Dialer:
         conninfo = _conninfo.make_conninfo("", **(alive | self._params), options=options)
         conn = GuardedConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
         conn.silence_s = self.limits.silence_s
+        self._reported = conn.info.server_version
         return conn
+
+    def again_with_all(self) -> bool:
+        """Whether a lost connection is worth another: one that has the settings of the reported
+        version from its start.
+
+        An owner of a database may set a time after which idle sessions of it end, which can be
+        shorter than a round trip. False when that was tried, or the version has no such setting.
+        """
+        before = self._known_version
+        self._trusts_report = True
+        return any(before < g.since <= self._known_version for g in self.settings)
 
     def _verified(self, conn: GuardedConnection) -> GuardedConnection:
         """Return the connection once its settings are read back; close it where they are not in
@@ -182,10 +196,10 @@ class Dialer:
 
     @property
     def _known_version(self) -> int:
-        """The version whose settings belong in the startup packet: Greenplum sends what is set
-        later to all segments.
-        """
-        return self._server.version_num if self._server and self._server.greenplum else 0
+        """The version whose settings belong in the startup packet; 0 if it is unknown."""
+        if self._server:
+            return self._server.version_num
+        return self._reported if self._trusts_report else 0
 
     def settle(self, conn: GuardedConnection, server: Server) -> GuardedConnection:
         """Put the settings in force that only this server's version has; all later connections have
@@ -533,10 +547,32 @@ def connect(conninfo: str = "", *, timeouts: Timeouts | None = None, **overrides
 def _session(dialer: Dialer, params: Mapping[str, str]) -> Session:
     """A session on a new connection of the dialer. Raises CatalogError as `connect` does."""
     try:
+        return _opened(dialer, params)
+    except _Dropped as e:
+        if dialer.again_with_all():
+            return _session(dialer, params)
+        raise e.refusal from None
+
+
+# SQLSTATEs with which a server ends a session that was idle, or in a transaction, for too long
+_ENDED = ("57P05", "25P03", "25P04")
+
+
+class _Dropped(Exception):
+    """The connection was lost before its server was known; `refusal` is what to say of it."""
+
+    def __init__(self, refusal: CatalogError) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
+def _opened(dialer: Dialer, params: Mapping[str, str]) -> Session:
+    """As `_session`, of one attempt. Raises _Dropped too."""
+    try:
         conn = dialer.open()
     except (psycopg.Error, UnicodeError) as e:
         # what the server itself says of a statement has an SQLSTATE
-        raise _refusal(e, params, connected=bool(getattr(e, "sqlstate", None))) from None
+        raise _failed(e, params, connected=bool(getattr(e, "sqlstate", None))) from None
     try:
         return _introduce(conn, dialer, lambda: _session(dialer, params))
     except Silent as e:
@@ -544,10 +580,18 @@ def _session(dialer: Dialer, params: Mapping[str, str]) -> Session:
         raise _lost(e) from None
     except psycopg.Error as e:
         conn.close()
-        raise _refusal(e, params, connected=True) from None
+        raise _failed(e, params, connected=True) from None
     except BaseException:
         conn.close()
         raise
+
+
+def _failed(e: Exception, params: Mapping[str, str], *, connected: bool) -> Exception:
+    """The error to raise of an attempt: _Dropped if the server ended the session by itself."""
+    refusal = _refusal(e, params, connected=connected)
+    ended = getattr(e, "sqlstate", None) in (None, *_ENDED)
+    dropped = isinstance(e, psycopg.OperationalError) and not isinstance(e, Silent) and ended
+    return _Dropped(refusal) if dropped else refusal
 
 
 def _introduce(conn: GuardedConnection, dialer: Dialer, again: Callable[[], Session]) -> Session:

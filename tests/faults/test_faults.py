@@ -140,6 +140,30 @@ def test_connection_is_reset(stage: Stage, home: Path, moment: str) -> None:
     hold(said, "the connection is reset")
 
 
+@pytest.mark.parametrize("moment", ["guards", "server"])
+def test_idle_sessions_are_ended(stage: Stage, home: Path, moment: str) -> None:
+    """The owner of a database may set this; the settings of a version are known once it is."""
+
+    def hold_back(proxy: Proxy) -> None:
+        time.sleep(0.3)
+        proxy.then = hold_back  # the next time too
+
+    with psycopg.connect(stage.dsn, autocommit=True) as owner:
+        if owner.info.server_version < 140000:
+            pytest.skip("no idle_session_timeout before PostgreSQL 14")
+        owner.execute(f"ALTER DATABASE {faults.DATABASE} SET idle_session_timeout = 100".encode())
+        try:
+            with Proxy(stage.port, moment, hold_back) as proxy:
+                said = faults.run("audit", stage.through(proxy.port), home=home)
+        finally:
+            owner.execute(f"ALTER DATABASE {faults.DATABASE} RESET idle_session_timeout".encode())
+        assert proxy.passed.count(moment) > 1
+    hold(
+        said,
+        "the database ends idle sessions sooner than a network answers (PostgreSQL 14 and later)",
+    )
+
+
 @pytest.mark.parametrize(("words", "fault", "status"), [
     (("--lock-timeout", "0.3"), "AccessExclusiveLock on a catalog, lock timeout", "busy"),
     (("--lock-timeout", "60", "--statement-timeout", "0.7"), "AccessExclusiveLock on a catalog, statement timeout", "timed out"),
