@@ -43,14 +43,18 @@ from dataclasses import dataclass, field
     "END",
 )
 
-_LETTER = r"A-Za-z_\x80-\U0010ffff"
+# letters, the underscore and all that is not ASCII: written as what they are not, because re compiles
+# a range up to U+10FFFF slowly
+_LETTER = r"[^\x00-@\[-\^`{-\x7f]"
+_LETTER_DIGIT = r"[^\x00-/:-@\[-\^`{-\x7f]"
+_LETTER_DIGIT_DOLLAR = r"[^\x00-\#%-/:-@\[-\^`{-\x7f]"
 _TOKEN = re.compile(
     rf"""
     (?P<space>(?:[ \t\n\r\f\v]+|--[^\n\r]*)+)
   | (?P<special>/\*|[eE]'|[bB]'|[xX]'|[nN]'|[uU]&['"]|'|")
-  | (?P<word>[{_LETTER}][{_LETTER}0-9$]*)
+  | (?P<word>{_LETTER}{_LETTER_DIGIT_DOLLAR}*)
   | (?P<number>(?:[0-9]+(?:\.(?!\.)[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-  | (?P<dollar>\$(?:[{_LETTER}][{_LETTER}0-9]*)?\$)
+  | (?P<dollar>\$(?:{_LETTER}{_LETTER_DIGIT}*)?\$)
   | (?P<param>\$[0-9]+)
   | (?P<punct>[,()\[\];{{}}]|::|:=|:|\.\.|\.)
   | (?P<op>[~!@\#^&|`?+\-*/%<>=]+)
@@ -68,9 +72,9 @@ _CONTINUED = re.compile(
 _UESCAPE = re.compile(r"\s+uescape\s+'(.)'", re.IGNORECASE | re.DOTALL)
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _VARIABLE = re.compile(
-    r""":(?:[A-Za-z_0-9\x80-\U0010ffff]+|'[A-Za-z_0-9]+'|"[A-Za-z_0-9]+"|\{\?[A-Za-z_0-9]+\})"""
+    rf""":(?:{_LETTER_DIGIT}+|'[A-Za-z_0-9]+'|"[A-Za-z_0-9]+"|\{{\?[A-Za-z_0-9]+\}})"""
 )
-_LETTERS = re.compile(rf"[{_LETTER}]")
+_LETTERS = re.compile(_LETTER)
 _NUMBER_16 = re.compile(
     r"0[xX](?:_?[0-9A-Fa-f])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+"
     r"|(?:[0-9](?:_?[0-9])*(?:\.(?!\.)(?:[0-9](?:_?[0-9])*)?)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9](?:_?[0-9])*)?"
