@@ -29,7 +29,24 @@ class _Cells:
     latest: Ints
 
 
-def _cells(chunk: Chunk, free: Bools, *, slot: int, now: int) -> _Cells:
+@dataclass
+class _Months:
+    """Months since 1970-01 of the first and the last microsecond of each unit in a calendar cell."""
+
+    low: Ints
+    last: Ints
+
+    @classmethod
+    def read(cls, chunk: Chunk, free: Bools) -> _Months:
+        """Months of all free units of tables with a calendar; 0 for the others."""
+        at = free & np.isin(chunk.root, [r.index for r in chunk.roots if r.level and r.calendar])
+        found = cls(*np.zeros((2, len(free)), dtype=np.int64))
+        found.low[at] = grid.months(chunk.cal_low[at])
+        found.last[at] = grid.months(chunk.cal_high[at] - 1)
+        return found
+
+
+def _cells(chunk: Chunk, free: Bools, months: _Months, *, slot: int, now: int) -> _Cells:
     """Cells of one width of every table that may use it; units of the others fit none."""
     n = len(chunk.root)
     found = _Cells(
@@ -61,9 +78,15 @@ def _cells(chunk: Chunk, free: Bools, *, slot: int, now: int) -> _Cells:
     timed = np.flatnonzero(calendar & free)
     if len(timed):
         grain = grid.Grain(slot)
-        begin = grid.cells(grain, chunk.cal_low[timed])
+        # the calendar is dear to compute, and the same for months, quarters and years
+        per = grid.MONTHS.get(grain)
+        if per:
+            begin, last = months.low[timed] // per, months.last[timed] // per
+        else:
+            begin = grid.cells(grain, chunk.cal_low[timed])
+            last = grid.cells(grain, chunk.cal_high[timed] - 1)
         found.cell[timed] = begin
-        found.fit[timed] = grid.cells(grain, chunk.cal_high[timed] - 1) == begin
+        found.fit[timed] = last == begin
         found.after[timed] = grid.cell_ends(grain, begin)
     return found
 
@@ -81,8 +104,9 @@ def candidates(chunk: Chunk, now: int) -> tuple[Ints, Ints, npt.NDArray[np.int8]
     )
     run_starts = np.zeros(n, dtype=np.bool_)
     run_starts[chunk.run_unit] = True
+    months = _Months.read(chunk, free)
     for slot in range(1, SLOTS):
-        cells = _cells(chunk, free, slot=slot, now=now)
+        cells = _cells(chunk, free, months, slot=slot, now=now)
         # the whole cell must be cold: what is half hot now would be rewritten again soon
         fit, cell = cells.fit & (cells.after <= cells.latest), cells.cell
         if not fit.any():

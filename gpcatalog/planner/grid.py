@@ -39,16 +39,19 @@ class Grain(IntEnum):
 
 GRAINS: dict[str, Grain] = {g.word: g for g in Grain}
 
+MONTHS: dict[Grain, int] = {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.YEAR: 12}
+"""Months of a cell, of the grains that are whole months."""
 
-def _months(at: Ints) -> Ints:
+
+def months(at: Ints) -> Ints:
     """Months since 1970-01 of a time axis."""
-    months: Ints = (
+    found: Ints = (
         np.asarray(at, dtype=np.int64)
         .astype("datetime64[us]")
         .astype("datetime64[M]")
         .astype(np.int64)
     )
-    return months
+    return found
 
 
 def cells(grain: Grain, at: Ints) -> Ints:
@@ -63,8 +66,7 @@ def cells(grain: Grain, at: Ints) -> Ints:
         return at // DAY
     if grain is Grain.WEEK:
         return (at // DAY + 3) // 7
-    per = {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.YEAR: 12}[grain]
-    return _months(at) // per
+    return months(at) // MONTHS[grain]
 
 
 def cell_start(grain: Grain, cell: int) -> int:
@@ -79,7 +81,7 @@ def cell_start(grain: Grain, cell: int) -> int:
         return cell * DAY
     if grain is Grain.WEEK:
         return (cell * 7 - 3) * DAY
-    month = cell * {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.YEAR: 12}[grain]
+    month = cell * MONTHS[grain]
     return days_from_civil(1970 + month // 12, month % 12 + 1, 1) * DAY
 
 
@@ -97,7 +99,7 @@ def cell_ends(grain: Grain, cell: Ints) -> Ints:
         return after * DAY
     if grain is Grain.WEEK:
         return (after * 7 - 3) * DAY
-    return _month_starts(after * {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.YEAR: 12}[grain])
+    return _month_starts(after * MONTHS[grain])
 
 
 def round_multiples(width: int, span: int, most: int = 12) -> list[int]:

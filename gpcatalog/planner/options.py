@@ -119,6 +119,7 @@ class _Lanes:
     """The leaves of groups, lane by lane: the leaves of one lane become one new leaf.
 
     By group: number (of lanes), first (position of its first lane).
+    one_each: whether every group has one lane
     By lane:  klass (class of its first leaf), size, segment (bytes, bytes on the
               fullest segment), filled (whether any leaf of it holds rows), holds (whether its first
               leaf does)
@@ -126,6 +127,7 @@ class _Lanes:
 
     number: Ints
     first: Ints
+    one_each: bool
     klass: npt.NDArray[np.int32]
     size: Floats
     segment: Floats
@@ -147,6 +149,7 @@ class _Lanes:
         return cls(
             number=number,
             first=first,
+            one_each=bool((number == 1).all()),
             klass=chunk.leaf_class[leaf] if len(leaf) else np.zeros(0, np.int32),
             size=(sums.bytes[to] - sums.bytes[leaf]).astype(np.float64),
             segment=(sums.segment[to] - sums.segment[leaf]).astype(np.float64),
@@ -163,6 +166,8 @@ class _Lanes:
         return self._by_group(np.maximum, values)
 
     def _by_group(self, function: np.ufunc, values: Floats) -> Floats:
+        if self.one_each:
+            return np.asarray(values, dtype=np.float64)
         # a partition may be partitioned and have no partition yet; reduceat has no empty groups
         found = np.zeros(len(self.number))
         some = self.number > 0
@@ -172,21 +177,20 @@ class _Lanes:
 
 
 class _PolicyByGroup:
-    """What the policy says of the table of each group.
-
-    storage: by group, as `ResolvedPolicy.storage`; named: whether it names a storage
-    """
+    """What the policy says of the table of each group."""
 
     def __init__(self, chunk: Chunk, start: Ints) -> None:
         self._roots = chunk.root[start]
         self._distinct: list[int] = np.unique(self._roots).tolist()
         self._of = {r.index: r.wishes for r in chunk.roots}
         self._lines = max(self._distinct, default=0) + 1
-        storage = np.array(["auto"] * self._lines, dtype=object)
+
+    def storage(self, *names: str) -> Bools:
+        """Whether it names one of these storages (as `ResolvedPolicy.storage`), by group."""
+        line = np.zeros(self._lines, dtype=np.bool_)
         for index in self._distinct:
-            storage[index] = self._of[index].storage
-        self.storage = storage[self._roots] if len(start) else storage[:0]
-        self.named = ~np.isin(self.storage.astype(str), ("auto", "keep"))
+            line[index] = self._of[index].storage in names
+        return np.asarray(line[self._roots], dtype=np.bool_)
 
     def size(self, name: str) -> Floats:
         """A size in bytes of the policy, by group."""
@@ -326,15 +330,17 @@ class _NewLeaves:
         same = same_class[klass]
 
         def cost(of_same: Floats, of_other: Floats) -> Floats:
-            return np.asarray(np.where(same, of_same[klass, KEEP], of_other[klass, option]))
+            # classes are few, lanes are many
+            by_class = np.where(same_class, of_same[:, KEEP], of_other[:, option])
+            return np.asarray(by_class.take(klass))
 
         rows = cost(anew.rows, table.rows)
         heap = np.array(
             [(s if target is None else target) is Storage.HEAP for s in storages], dtype=np.bool_
         )
-        filled_files = cost(anew.filled, table.filled) + heap_files(
-            np.where(heap[klass], lanes.segment, 0.0), chunk.block
-        )
+        filled_files = cost(anew.filled, table.filled)
+        if heap.any():
+            filled_files += heap_files(np.where(heap[klass], lanes.segment, 0.0), chunk.block)
         return cls(
             same=same,
             rows=rows + np.where(lanes.filled, cost(anew.more, table.more), 0.0),
@@ -357,19 +363,19 @@ def _wanted(
     lanes, table = groups.lanes, chunk.table
     klass = lanes.klass
     possible = ~np.isnan(lanes.add(new.rows)) & (lanes.most((~new.same).astype(np.float64)) > 0)
-    auto = wishes.storage == "auto"
+    auto = wishes.storage("auto")
     if option == TO_HEAP:
         small = groups.largest < wishes.size("heap_below")
-        return np.asarray(possible & ((auto & small) | (wishes.storage == "heap")))
+        return np.asarray(possible & ((auto & small) | wishes.storage("heap")))
     if option == TO_AO_ROW:
         from_column = lanes.most((~table.column_stored[klass]).astype(np.float64)) == 0
         small = groups.column_file < wishes.size("small_column_file")
-        possible &= (auto & from_column & small) | (wishes.storage == "ao_row")
+        possible &= (auto & from_column & small) | wishes.storage("ao_row")
     elif option == TO_AO_COLUMN:
         from_row = np.array([c.storage.value == "ao_row" for c in chunk.classes], dtype=np.bool_)
         rows_only = lanes.most((~from_row[klass]).astype(np.float64)) == 0
         large = groups.column_file >= limits.AVERAGE_FILE_TARGET.value
-        possible &= (auto & rows_only & large) | (wishes.storage == "ao_column")
+        possible &= (auto & rows_only & large) | wishes.storage("ao_column")
     return np.asarray(possible)
 
 
@@ -409,13 +415,17 @@ def _mark_unwished(
     kept = comps[KEEP]
     if kept is None:
         return
-    kept[:, UNWISHED] = lanes.add(
-        (stored_as(chunk)[lanes.klass] != np.repeat(wishes.storage, lanes.number))
-        & np.repeat(wishes.named, lanes.number)
-    )
+    kept[:, UNWISHED] = 0
     for option, target in enumerate(TARGETS):
-        if target is not None:
-            kept[(wishes.storage == target.value) & ~allowed[option], UNWISHED] = 0
+        if target is None:
+            continue
+        wished = wishes.storage(target.value)
+        if not wished.any():
+            continue
+        others = stored_as(chunk) != target.value
+        kept[:, UNWISHED] += np.where(
+            wished & allowed[option], lanes.add(others[lanes.klass].astype(np.float64)), 0.0
+        )
 
 
 def evaluate(
