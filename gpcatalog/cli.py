@@ -43,7 +43,7 @@ from gpcatalog.commands.streams import (
 from gpcatalog.commands.usage_errors import in_own_words, is_usage_error
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.fleet import WORKER
-from gpcatalog.model.names import printable
+from gpcatalog.model.names import listed, printable
 from gpcatalog.model.plain_text import spelled_out
 from gpcatalog.model.secrets import MaskedSecret
 
@@ -261,9 +261,9 @@ def main() -> NoReturn:
         code = _run()
     except Interrupted as e:
         _nobody_reads()
-        more = f" and {len(kept) - KEPT_SHOWN:,} more" if len(kept) > KEPT_SHOWN else ""
-        files = ", ".join(kept[:KEPT_SHOWN]) + more
-        left = f"already written: {files}" if kept else "no files were left behind"
+        left = (
+            f"already written: {listed(kept, KEPT_SHOWN)}" if kept else "no files were left behind"
+        )
         code = 128 + e.number
         fail(f"interrupted; {printable(left)}", exit_code=code)
     for number in (signal.SIGINT, signal.SIGTERM):

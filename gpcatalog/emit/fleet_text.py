@@ -10,6 +10,7 @@ from gpcatalog.audit.report import Verdict
 from gpcatalog.emit.audit_text import finding_table
 from gpcatalog.emit.terminal import heading, table, text
 from gpcatalog.model.finding import Finding, Severity
+from gpcatalog.model.names import listed
 from gpcatalog.model.quantity import count, plural, size
 
 SHOWN = 20  # findings and limits
@@ -57,16 +58,6 @@ def _grouped(fleet: FleetReport) -> list[tuple[Finding, list[str]]]:
                     key = msgspec.structs.replace(finding, detail="")
                     found.setdefault(key, []).append(f"{member.name}/{report.server.database}")
     return sorted(found.items(), key=lambda entry: (-entry[0].severity, entry[0].title))
-
-
-def _names(places: list[str]) -> str:
-    """The first names of a list.
-
-    >>> _names(["a/b"]), _names(["a/b", "a/c", "a/d", "b/a"])
-    ('a/b', 'a/b, a/c, a/d and 1 more')
-    """
-    more = f" and {len(places) - NAMES} more" if len(places) > NAMES else ""
-    return ", ".join(places[:NAMES]) + more
 
 
 def _line(member: FleetCluster) -> tuple[str, ...]:
@@ -123,13 +114,13 @@ def show(fleet: FleetReport, out: Console) -> None:
     if not any(c.cluster for c in fleet.clusters):
         return
     heading(out, "Findings")
-    listed = _grouped(fleet)
-    if not listed:
+    grouped = _grouped(fleet)
+    if not grouped:
         out.print(text("no warnings", "green"))
-    for finding, places in listed[:SHOWN]:
-        named = msgspec.structs.replace(finding, title=f"{_names(places)}: {finding.title}")
+    for finding, places in grouped[:SHOWN]:
+        named = msgspec.structs.replace(finding, title=f"{listed(places, NAMES)}: {finding.title}")
         out.print(finding_table(named, whole=False))
-    _more(len(listed), out)
+    _more(len(grouped), out)
 
 
 def _more(total: int, out: Console) -> None:

@@ -13,7 +13,7 @@ from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.operations import Operation, RefusedStep, TableMigration, Writing
 from gpcatalog.migration.request import Mode, Request, Runner
 from gpcatalog.migration.writer import Writer, array, call, literal, proven
-from gpcatalog.model.names import printable
+from gpcatalog.model.names import listed, printable
 from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.model.server import Server
 from gpcatalog.planner.plan import Plan
@@ -177,16 +177,13 @@ class Folder:
                 ),
             ]
         if work.reachable:
-            shown = ", ".join(work.reachable[:5]) + (
-                f" and {len(work.reachable) - 5} more" if len(work.reachable) > 5 else ""
-            )
             return [
                 *found,
                 (
                     "If a superuser runs them, they stop before the first copy, because this"
                     " code would run as superuser:"
                 ),
-                f"  {shown}",
+                f"  {listed(work.reachable, 5)}",
             ]
         found.append(
             "A superuser can run them too: no function of another role would run. Every step"

@@ -20,7 +20,7 @@ from gpcatalog.migration.request import Mode, Request
 from gpcatalog.migration.steps.create import CreatePartitions
 from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
 from gpcatalog.migration.writer import Phase, array, call, dollar_tag, literal, proven
-from gpcatalog.model.names import printable
+from gpcatalog.model.names import listed, printable
 from gpcatalog.model.quantity import duration, plural, size
 from gpcatalog.model.server import Server
 
@@ -225,10 +225,9 @@ class NightScript:
         ]
         if not names:
             return []
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         return [
             f"Writers of these tables wait while rows are copied, as a superuser may run the"
-            f" script: {shown}. A script for their owner (--owner-runs) lets them go on."
+            f" script: {listed(names, 5)}. A script for their owner (--owner-runs) lets them go on."
         ]
 
     def _begin(self) -> str:

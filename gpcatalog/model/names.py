@@ -8,6 +8,7 @@ import functools
 import itertools
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from gpcatalog.errors import CatalogError, Exit
 
@@ -38,6 +39,16 @@ _KEYWORDS = frozenset(
     xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable
     """.split()
 )
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first names of a list, and how many there are beside them.
+
+    >>> listed(["a"], 2), listed(["a", "b"], 2), listed(["a", "b", "c"], 2)
+    ('a', 'a, b', 'a, b and 1 more')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 @functools.lru_cache(maxsize=4096)  # a step of a migration names each of its leaves many times

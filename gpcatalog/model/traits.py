@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from gpcatalog.model.names import listed
+
 Traits = Mapping[tuple[str, str], str]
 """(what, name) → value, as the probe `migration_traits` tells it: ("default", "v") → "'x'::text".
 """
@@ -132,9 +134,8 @@ def _statistics(parts: Sequence[Traits], lost: list[str]) -> dict[tuple[str, str
         name for p in parts for (w, name), v in p.items() if w == "statistics" and v not in kept
     ]
     if gone:
-        shown = ", ".join(gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
         lost.append(
-            f"statistics {'object' if len(gone) == 1 else 'objects'} {shown}: the partitions do"
+            f"statistics {'object' if len(gone) == 1 else 'objects'} {listed(gone, 3)}: the partitions do"
             " not all have the same ones"
         )
     return found

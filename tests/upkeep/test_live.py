@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -244,6 +245,9 @@ def test_a_merge_over_several_nights(fixture: str, request: pytest.FixtureReques
         year, text = night(dsn, rules, day=day)
         if text.startswith("-- Nothing to do"):
             break
+        # each leaf is copied by itself, and all of them where one changed since
+        copies = Counter(re.findall(r"^ *INSERT INTO .* FROM ONLY (\S+);", text, re.MULTILINE))
+        assert set(copies.values()) == {2}, copies
         done = year.run(text)
         assert done.returncode == 0, done.stderr
         nights += 1
