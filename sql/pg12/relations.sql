@@ -32,11 +32,13 @@ SELECT c.oid::int8 AS oid,
        c.relpages::int8 AS pages,
        c.reltuples::float8 AS tuples,
        pg_catalog.array_to_string(c.reloptions, ', ') AS options,
-       pg_catalog.pg_get_expr(c.relpartbound, 0) AS bound,
+       b.bound,
        NULL::text AS partition_name,
-       COALESCE(pg_catalog.pg_get_expr(c.relpartbound, 0) = 'DEFAULT', false) AS is_default
+       COALESCE(b.bound = 'DEFAULT', false) AS is_default
   FROM pg_catalog.pg_class c
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  -- OFFSET 0: each bound is written out once
+  CROSS JOIN LATERAL (SELECT pg_catalog.pg_get_expr(c.relpartbound, 0) AS bound OFFSET 0) b
   LEFT JOIN tree t ON t.oid = c.oid
   LEFT JOIN pg_catalog.pg_am am ON am.oid = c.relam
   LEFT JOIN (SELECT indrelid, pg_catalog.count(*) AS indexes, pg_catalog.sum(indnatts) AS index_columns
