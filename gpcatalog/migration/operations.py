@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gpcatalog.migration.introspect import Grant, Index, Relation
 from gpcatalog.migration.request import Request
 from gpcatalog.migration.traits import PropertyStatements
+from gpcatalog.model.names import first_lines
 from gpcatalog.model.server import Server
 
 if TYPE_CHECKING:
@@ -265,9 +266,7 @@ class PartitionOperation(Operation):
 
     def gone_lines(self, most: int) -> list[str]:
         """Lines on the partitions that go, at most so many."""
-        found = [f"  {u.relation.name} {u.relation.bound}" for u in self.gone[:most]]
-        rest = len(self.gone) - most
-        return found + ([f"  … and {rest} more"] if rest > 0 else [])
+        return first_lines([f"  {u.relation.name} {u.relation.bound}" for u in self.gone], most)
 
     @property
     def leaves(self) -> list[Relation]:

@@ -51,6 +51,16 @@ def listed(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
+def first_lines(lines: Sequence[str], most: int) -> list[str]:
+    """The first lines of a list, and a last one with the number of the others.
+
+    >>> first_lines(["  a"], 1), first_lines(["  a", "  b"], 1)
+    (['  a'], ['  a', '  … and 1 more'])
+    """
+    rest = len(lines) - most
+    return [*lines[:most], *([f"  … and {rest:,} more"] if rest > 0 else [])]
+
+
 @functools.lru_cache(maxsize=4096)  # a step of a migration names each of its leaves many times
 def quote_ident(name: str) -> str:
     """One identifier as SQL text; quoted unless it is plainly safe bare.
