@@ -6,9 +6,9 @@ PACKAGE is one of capacity, effects, audit, planner, migration, store, upkeep. c
 (`pip install cosmic-ray coverage`); no Greenplum takes part, so the figures are those of a bare machine with PostgreSQL. The checkout is
 copied first and never changed.
 
-Places are drawn at random, then one change of each place, so that a line with many operators counts no more than others. Annotations are
-left out: no test can see them. Each change runs the tests that reach its line, found once by coverage, and all tests of the package for
-lines that run at import.
+Places are drawn at random, then one change of each place, so that a line with many operators counts no more than others. Annotations and
+marks of abstract methods are left out: no test can see them. Each change runs the tests that reach its line, found once by coverage, and
+all tests of the package for lines that run at import.
 
     killed      a test failed, or the tests took four times as long as without the change, and a minute
     survived    no test noticed: printed with its difference, to be judged by a person
@@ -149,7 +149,9 @@ def environment() -> dict[str, str]:
 
 
 def annotations(file: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Spans of annotations in a module, as ((line, column), (line, column))."""
+    """Spans of annotations and of marks of abstract methods in a module, as ((line, column), (line,
+    column)).
+    """
     spans = []
     for node in ast.walk(ast.parse(file.read_text())):
         for name in ("annotation", "returns"):
@@ -161,6 +163,11 @@ def annotations(file: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
                         (note.end_lineno or note.lineno, note.end_col_offset or 0),
                     )
                 )
+        spans += [
+            ((mark.lineno, 0), (mark.lineno + 1, 0))
+            for mark in getattr(node, "decorator_list", ())
+            if isinstance(mark, ast.Name) and mark.id == "abstractmethod"
+        ]
     return spans
 
 
