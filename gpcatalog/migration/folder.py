@@ -13,10 +13,12 @@ from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.operations import Operation, RefusedStep, TableMigration, Writing
 from gpcatalog.migration.request import Mode, Request, Runner
 from gpcatalog.migration.writer import Writer, array, call, literal, proven
-from gpcatalog.model.names import listed, printable
+from gpcatalog.model.names import first_lines, listed, printable
 from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.model.server import Server
 from gpcatalog.planner.plan import Plan
+
+REFUSED_SHOWN = 50  # steps of a table that are listed with the reason why they are refused
 
 
 def writer_for(server: Server) -> Writer:
@@ -297,7 +299,8 @@ class Folder:
             found += ["", *(f"Afterwards: {a}" for a in work.advice)]
         skipped = [r for r in self.refused if r.table == work.context.root.sql]
         if skipped:
-            found += ["", "Refused:", *(f"  {r.id}: {r.reason}" for r in skipped[:50])]
+            reasons = [f"  {r.id}: {r.reason}" for r in skipped]
+            found += ["", "Refused:", *first_lines(reasons, REFUSED_SHOWN)]
         return found
 
     def _begin(self, work: TableMigration) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -326,3 +327,30 @@ def test_a_check_of_one_leaf_is_refused(
         "it has its own CHECK, which the other rows may violate: t_1 (odd)"
         in files.refused[0].reason
     )
+
+
+def test_unpartition_with_many_comments(pg_dsn: str, tmp_path: Path) -> None:
+    """Each comment that is lost is listed, or counted."""
+    dsn = fresh_database(pg_dsn, "mig_comments")
+    days = zoo._pg_days("t", first="2020-01-01", number=23)
+    made.execute(dsn, "CREATE TABLE t (d date, v text) PARTITION BY RANGE (d)", *days)
+    leaves = [
+        name for (name,) in made.asked(dsn, "SELECT inhrelid::regclass::text FROM pg_inherits")
+    ]
+    made.execute(dsn, *(f"COMMENT ON TABLE {leaf} IS 'of its own'" for leaf in leaves))
+    made.execute(
+        dsn, "INSERT INTO t SELECT date '2020-01-01' + i % 23, 'x' FROM generate_series(1, 50) i"
+    )
+    for number, last in (
+        (23, "comments on 3 other partitions"),
+        (20, ""),
+        (21, "comments on 1 other partition"),
+    ):
+        made.execute(dsn, *(f"COMMENT ON TABLE {leaf} IS NULL" for leaf in leaves[number:]))
+        files = made.written(dsn, tmp_path / str(number), made.plan_of(dsn, PLAIN))
+        text = (files.folder / "0001_public_t.sql").read_text()
+        lost = re.findall(r"LOST: (comment.*)", text)
+        assert len(lost) == (21 if last else 20), lost
+        assert all(line.startswith("comment on ") for line in lost[:20])
+        assert lost[20:] == ([last] if last else [])
+        made.execute(dsn, *(f"COMMENT ON TABLE {leaf} IS 'of its own'" for leaf in leaves))

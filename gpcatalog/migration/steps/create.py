@@ -37,7 +37,7 @@ from gpcatalog.migration.writer import (
     names_of,
 )
 from gpcatalog.model.bounds import parse
-from gpcatalog.model.names import qualified, relation_name
+from gpcatalog.model.names import first_lines, qualified, relation_name
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.traits import Traits
 from gpcatalog.upkeep.steps import Create, NewUnit
@@ -65,8 +65,7 @@ class CreatePartitions(PartitionOperation):
         return f"create {plural(len(self.swaps), 'partition')}"
 
     def details(self) -> list[str]:
-        found = [f"  {s.made[0].name} {s.made[0].bound}" for s in self.swaps[:10]]
-        return found + ([f"  … and {len(self.swaps) - 10} more"] if len(self.swaps) > 10 else [])
+        return first_lines([f"  {s.made[0].name} {s.made[0].bound}" for s in self.swaps], 10)
 
     def grants(self) -> Sequence[Grant]:
         return [g for s in self.swaps for g in s.grants()]

@@ -40,7 +40,7 @@ from gpcatalog.migration.traits import brought_along
 from gpcatalog.migration.writer import Writer
 from gpcatalog.model.bounds import BoundKind, added_again, joined_list, merged_text, parse
 from gpcatalog.model.generations import known
-from gpcatalog.model.names import NAMEDATALEN, cut, qualified
+from gpcatalog.model.names import NAMEDATALEN, cut, first_lines, qualified
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.traits import Differ, Traits, converted, index_properties_lost, merged
@@ -82,11 +82,9 @@ class ReplacePartitions(PartitionOperation):
         return f"merge {plural(len(self.gone), 'partition')} into {names}"
 
     def details(self) -> list[str]:
-        found = [f"  {len(self.gone)} → {made.name} {made.bound}" for made in self.made[:5]]
-        found += [
-            f"  takes the place of {u.relation.name} {u.relation.bound}" for u in self.gone[:3]
-        ]
-        return found + ([f"  … and {len(self.gone) - 3} more"] if len(self.gone) > 3 else [])
+        made = [f"  {len(self.gone)} → {made.name} {made.bound}" for made in self.made[:5]]
+        gone = [f"  takes the place of {u.relation.name} {u.relation.bound}" for u in self.gone]
+        return made + first_lines(gone, 3)
 
     def grants(self) -> Sequence[Grant]:
         made = [

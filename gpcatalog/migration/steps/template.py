@@ -20,6 +20,7 @@ from gpcatalog.migration.writer import (
     block,
     lock_from_readers,
 )
+from gpcatalog.model.names import first_lines
 from gpcatalog.planner import operations as op
 
 
@@ -38,8 +39,7 @@ class SetTemplate(Operation):
         return "change the subpartition template"
 
     def details(self) -> list[str]:
-        found = [f"  {element}" for element in self.then[:20]]
-        return found + ([f"  … and {len(self.then) - 20} more"] if len(self.then) > 20 else [])
+        return first_lines([f"  {element}" for element in self.then], 20)
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         lock = lock_from_readers([self.root.sql])

@@ -39,11 +39,13 @@ from gpcatalog.migration.writer import (
     lock_from_readers,
     lock_from_writers,
 )
-from gpcatalog.model.names import qualified
+from gpcatalog.model.names import listed, qualified
 from gpcatalog.model.names import quote_ident as quote
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.traits import Traits, replaced
 from gpcatalog.planner import operations as op
+
+COMMENTS_SHOWN = 20  # partitions whose lost comments are listed by name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,8 +135,8 @@ def _hanging(live: LiveTable, ask: ProbeRunner) -> dict[str, list[tuple[str, str
             " restart"
         )
     if "other" in hanging:
-        more = f" and {len(hanging['other']) - 1} more" if len(hanging["other"]) > 1 else ""
-        raise Refusal(f"it cannot be moved to another table: {hanging['other'][0][0]}{more}")
+        names = listed([name for name, _ in hanging["other"]], 1)
+        raise Refusal(f"it cannot be moved to another table: {names}")
     return hanging
 
 
@@ -202,7 +204,11 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
         *replaced([table.traits[leaf.oid] for leaf in leaves], traits),
         *grants_lost(root.grants, leaves, "the table"),
     ]
-    lost += [f"comment on {leaf.name}" for leaf in leaves if leaf.comment][:20]
+    commented = [leaf.name for leaf in leaves if leaf.comment]
+    lost += [f"comment on {name}" for name in commented[:COMMENTS_SHOWN]]
+    if len(commented) > COMMENTS_SHOWN:
+        others = plural(len(commented) - COMMENTS_SHOWN, "other partition")
+        lost.append(f"comments on {others}")
     below = sorted((r for r in table.relations.values() if r.level > 0), key=lambda r: r.level)
     size = step.cost.bytes
     forward = Unpartition(
