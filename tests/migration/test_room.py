@@ -84,7 +84,11 @@ def test_drops_are_cut(fixture: str, request: pytest.FixtureRequest, tmp_path: P
         session.query("SELECT pg_catalog.set_config('search_path', 'pg_catalog', false)")
         work = translate(session.rows, session.server, plan.id, plan.tables[0], slots=40)
         assert not isinstance(work, RefusedStep)
-        assert [len(c.gone) for c in work.forward if isinstance(c, DropPartitions)] == [1, 1, 1]
+        cut = [c for c in work.forward if isinstance(c, DropPartitions)]
+        assert [len(c.gone) for c in cut] == [1, 1, 1]
+        step = cut[0].id.removesuffix("-1")
+        assert [c.id for c in cut] == [f"{step}-1", f"{step}-2", f"{step}-3"]
+        assert step in {s.id for s in plan.tables[0].steps}
         none = translate(session.rows, session.server, plan.id, plan.tables[0], slots=10)
         assert not isinstance(none, RefusedStep)
         assert "locks; the server has 10 for all sessions" in none.refused[0].reason

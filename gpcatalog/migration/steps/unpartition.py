@@ -4,7 +4,7 @@ partitions it again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation, quote_ident_always
@@ -179,6 +179,15 @@ def _stage(
     )
 
 
+def _comments_lost(leaves: Iterable[Relation]) -> list[str]:
+    """The comments that partitions have, the first by the name of their partition."""
+    names = [leaf.name for leaf in leaves if leaf.comment]
+    lost = [f"comment on {name}" for name in names[:COMMENTS_SHOWN]]
+    if len(names) > COMMENTS_SHOWN:
+        lost.append(f"comments on {plural(len(names) - COMMENTS_SHOWN, 'other partition')}")
+    return lost
+
+
 def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Translation:
     """All leaves become one table, stored like the newest of them."""
     table, root = live.table, live.table.root
@@ -203,12 +212,8 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
     lost = [
         *replaced([table.traits[leaf.oid] for leaf in leaves], traits),
         *grants_lost(root.grants, leaves, "the table"),
+        *_comments_lost(leaves),
     ]
-    commented = [leaf.name for leaf in leaves if leaf.comment]
-    lost += [f"comment on {name}" for name in commented[:COMMENTS_SHOWN]]
-    if len(commented) > COMMENTS_SHOWN:
-        others = plural(len(commented) - COMMENTS_SHOWN, "other partition")
-        lost.append(f"comments on {others}")
     below = sorted((r for r in table.relations.values() if r.level > 0), key=lambda r: r.level)
     size = step.cost.bytes
     forward = Unpartition(
