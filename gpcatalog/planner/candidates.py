@@ -78,7 +78,7 @@ def _cells(chunk: Chunk, free: Bools, months: _Months, *, slot: int, now: int) -
     timed = np.flatnonzero(calendar & free)
     if len(timed):
         grain = grid.Grain(slot)
-        # the calendar is dear to compute, and the same for months, quarters and years
+        # the calendar is expensive to compute, and the same for months, quarters and years
         per = grid.MONTHS.get(grain)
         if per:
             begin, last = months.low[timed] // per, months.last[timed] // per
