@@ -185,11 +185,11 @@ class _PolicyByGroup:
         self._of = {r.index: r.wishes for r in chunk.roots}
         self._lines = max(self._distinct, default=0) + 1
 
-    def storage(self, *names: str) -> Bools:
-        """Whether it names one of these storages (as `ResolvedPolicy.storage`), by group."""
+    def storage(self, name: str) -> Bools:
+        """Whether `ResolvedPolicy.storage` is this, by group."""
         line = np.zeros(self._lines, dtype=np.bool_)
         for index in self._distinct:
-            line[index] = self._of[index].storage in names
+            line[index] = self._of[index].storage == name
         return np.asarray(line[self._roots], dtype=np.bool_)
 
     def size(self, name: str) -> Floats:
