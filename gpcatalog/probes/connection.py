@@ -478,6 +478,10 @@ _HINTS = (
         ),
     ),
     (
+        r"closed the connection|terminating connection|connection .*lost",
+        "the log of the server has the reason",
+    ),
+    (
         r"refused|timeout|timed out|No route|unreachable|resolve|translate host",
         (
             "check the host and port, that the server is running, and that no shared catalog"
@@ -589,9 +593,9 @@ def _opened(dialer: Dialer, params: Mapping[str, str]) -> Session:
 def _failed(e: Exception, params: Mapping[str, str], *, connected: bool) -> Exception:
     """The error to raise of an attempt: _Dropped if the server ended the session by itself."""
     refusal = _refusal(e, params, connected=connected)
-    ended = getattr(e, "sqlstate", None) in (None, *_ENDED)
-    dropped = isinstance(e, psycopg.OperationalError) and not isinstance(e, Silent) and ended
-    return _Dropped(refusal) if dropped else refusal
+    state = getattr(e, "sqlstate", None)
+    lost = isinstance(e, psycopg.OperationalError) and not isinstance(e, Silent) and state is None
+    return _Dropped(refusal) if lost or state in _ENDED else refusal
 
 
 def _introduce(conn: GuardedConnection, dialer: Dialer, again: Callable[[], Session]) -> Session:
@@ -603,9 +607,9 @@ def _introduce(conn: GuardedConnection, dialer: Dialer, again: Callable[[], Sess
     with conn.cursor(row_factory=psycopg.rows.dict_row) as cur:
         try:
             facts = cur.execute(opening.statement().encode()).fetchone()
-        except psycopg.OperationalError:
-            raise
         except psycopg.Error as e:
+            if isinstance(e, psycopg.OperationalError) or e.sqlstate in _ENDED:
+                raise
             raise CatalogError(
                 f"the server is not supported: {_one_line(e)}", exit_code=Exit.UNREACHABLE
             ) from None

@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -162,6 +163,29 @@ def test_idle_sessions_are_ended(stage: Stage, home: Path, moment: str) -> None:
         said,
         "the database ends idle sessions sooner than a network answers (PostgreSQL 14 and later)",
     )
+
+
+def test_transactions_are_ended(stage: Stage, home: Path) -> None:
+    """The same, by a statement that waits for longer than transactions of the database may last."""
+    locked = b"BEGIN; LOCK TABLE pg_catalog.pg_proc IN ACCESS EXCLUSIVE MODE"
+
+    def hold_back(proxy: Proxy) -> None:
+        holder = psycopg.connect(stage.dsn, autocommit=True)
+        holder.execute(locked)
+        threading.Timer(0.4, holder.close).start()
+        proxy.then = hold_back  # the next time too
+
+    with psycopg.connect(stage.dsn, autocommit=True) as owner:
+        if owner.info.server_version < 170000:
+            pytest.skip("no transaction_timeout before PostgreSQL 17")
+        owner.execute(f"ALTER DATABASE {faults.DATABASE} SET transaction_timeout = 200".encode())
+        try:
+            with Proxy(stage.port, "server", hold_back) as proxy:
+                said = faults.run("audit", stage.through(proxy.port), home=home)
+        finally:
+            owner.execute(f"ALTER DATABASE {faults.DATABASE} RESET transaction_timeout".encode())
+        assert proxy.passed.count("server") > 1
+    assert said.code == 0, said.err
 
 
 @pytest.mark.parametrize(("words", "fault", "status"), [
