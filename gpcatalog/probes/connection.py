@@ -5,12 +5,13 @@ on, and verified.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import psycopg
 from psycopg import conninfo as _conninfo
@@ -37,6 +38,13 @@ _MONITOR_SOURCES = {
     "list_folder": f"{MONITOR}.list_folder",
     "stat_file": f"{MONITOR}.stat_file",
 }
+
+
+_NONE_FREE = r"too many|remaining connection slots"
+_STILL_COUNTED_S = 3.0
+"""Longest that a server may count a connection after its end, against the limits of a role, of a
+database and its own: less than a millisecond where it is idle.
+"""
 
 
 class Silent(psycopg.OperationalError):
@@ -70,6 +78,13 @@ class GuardedConnection(psycopg.Connection[Any]):
     """
 
     silence_s: float = Timeouts().silence_s
+    ended: ClassVar[float] = -math.inf
+    """When the last connection of this process ended, by time.monotonic(), if none was opened since."""
+
+    def close(self) -> None:
+        """As psycopg's; the server counts the connection for a moment longer."""
+        super().close()
+        GuardedConnection.ended = time.monotonic()
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         """As psycopg's, but raises Silent, and is closed then: whatever comes later belongs to no
@@ -135,6 +150,7 @@ class Dialer:
             except psycopg.OperationalError as e:
                 if "event_triggers" not in str(e):
                     raise
+                GuardedConnection.ended = time.monotonic()
                 # before PostgreSQL 17 there is no such setting; from 17 on only a superuser may set
                 # it
                 self._login_triggers_off = False
@@ -150,7 +166,16 @@ class Dialer:
             "tcp_user_timeout": 30_000,
         }
         conninfo = _conninfo.make_conninfo("", **(alive | self._params), options=options)
-        conn = GuardedConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
+        while True:
+            try:
+                conn = GuardedConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
+                break
+            except psycopg.OperationalError as e:
+                waited = time.monotonic() - GuardedConnection.ended
+                if waited > _STILL_COUNTED_S or not re.search(_NONE_FREE, str(e), re.I):
+                    raise
+                time.sleep(0.05)
+        GuardedConnection.ended = -math.inf  # what it held is free again
         conn.silence_s = self.limits.silence_s
         self._reported = conn.info.server_version
         return conn
@@ -489,7 +514,7 @@ _HINTS = (
         ),
     ),
     (
-        r"too many|remaining connection slots",
+        _NONE_FREE,
         "wait for a free connection, or use a role that can use reserved connections",
     ),
     (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -21,10 +22,11 @@ from hypothesis import strategies as st
 
 from gpcatalog.audit.files import TableFiles, build_files
 from gpcatalog.capacity.limits import GIB, MIB, bucket_of
+from gpcatalog.errors import CatalogError
 from gpcatalog.lab import process
 from gpcatalog.probes import file_sums
 from gpcatalog.probes.collect import Collector, collect
-from gpcatalog.probes.connection import Session, Timeouts, connect
+from gpcatalog.probes.connection import GuardedConnection, Session, Timeouts, connect
 from gpcatalog.probes.files import FileSection
 from gpcatalog.probes.listing import MOST_ROWS, Listing
 from gpcatalog.store.snapshot import Snapshot, Writer
@@ -734,18 +736,44 @@ def test_a_table_that_came_after_the_listing_is_not_told_empty(pg_dsn: str, tmp_
     assert [tuple(row) for row in told] == [("early", False, 1), ("late", None, None)]
 
 
-def test_a_role_with_one_connection_lists_all_the_same(pg_dsn: str, tmp_path: Path) -> None:
-    """The listing goes on in a session of its own only where one is to be had."""
+@pytest.fixture
+def single(pg_dsn: str) -> str:
+    """A database, and in it a role `single` that may have one connection."""
     dsn = fresh_database(pg_dsn, "files_single")
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("DROP ROLE IF EXISTS single")
         conn.execute("CREATE ROLE single LOGIN CONNECTION LIMIT 1")
+    return dsn
+
+
+def test_a_connection_that_ended_may_still_count(single: str) -> None:
+    """The server releases what a connection held after the client was told that it ended."""
+    holder = psycopg.connect(single, user="single")
+    GuardedConnection.ended = time.monotonic()
+    threading.Timer(0.3, holder.close).start()
+    with connect(single, user="single") as session:
+        assert session.target["user"] == "single"
+
+
+def test_connections_of_others_are_not_waited_for(single: str) -> None:
+    GuardedConnection.ended = -math.inf
+    with (
+        psycopg.connect(single, user="single"),
+        mock.patch.object(time, "sleep", side_effect=AssertionError("it waits")),
+        pytest.raises(CatalogError, match="too many connections for role"),
+    ):
+        connect(single, user="single")
+
+
+def test_a_role_with_one_connection_lists_all_the_same(single: str, tmp_path: Path) -> None:
+    """The listing goes on in a session of its own only where one is to be had."""
+    with psycopg.connect(single, autocommit=True) as conn:
         conn.execute(
             "GRANT EXECUTE ON FUNCTION pg_ls_dir(text), pg_stat_file(text, boolean) TO single"
         )
         conn.execute("CREATE TABLE t AS SELECT generate_series(1, 1000) a")
     with (
-        connect(dsn, user="single") as session,
+        connect(single, user="single") as session,
         Snapshot(collect(session, tmp_path / "s.gpcatalog")) as snapshot,
     ):
         assert snapshot.header["filled_basis"] == "files"
