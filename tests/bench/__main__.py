@@ -15,12 +15,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
@@ -28,6 +25,7 @@ import psycopg
 from gpcatalog.lab.synthetic import published
 from gpcatalog.store.snapshot import Snapshot
 from tests.bench import audit, files, html_size, load, plan_scale, readers, table
+from tests.bench.process import process
 from tests.bench.table import Line
 
 MB, GB = 2**20, 2**30
@@ -36,45 +34,6 @@ MEMORY = {
     1_000_000: 400 * MB,
     5_400_000: 1.5 * GB,
 }  # goals of the client's memory by leaves
-
-
-@dataclass(frozen=True)
-class Run:
-    """One process: seconds of wall clock and of CPU, peak resident bytes."""
-
-    seconds: float
-    cpu: float
-    peak: int
-
-
-# what getrusage says of a child is at least what its parent had when it was started: the process tells its own peak
-_CHILD = """
-import atexit, re, sys
-from pathlib import Path
-place = Path(sys.argv[1])
-atexit.register(lambda: place.write_text(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]))
-sys.argv = ["gpcatalog", *sys.argv[2:]]
-from gpcatalog.cli import main
-main()
-"""
-
-
-def process(*words: str, env: dict[str, str] | None = None) -> Run:
-    """Run this program with these words. Raises CalledProcessError when it fails."""
-    with tempfile.NamedTemporaryFile("r") as told:
-        begun = time.perf_counter()
-        child = subprocess.Popen(
-            [sys.executable, "-c", _CHILD, told.name, *words],
-            stdout=subprocess.DEVNULL,
-            env=env and {**os.environ, **env},
-        )
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
-            raise subprocess.CalledProcessError(child.returncode, words)
-        return Run(
-            time.perf_counter() - begun, used.ru_utime + used.ru_stime, int(told.read()) * 1024
-        )
 
 
 def exponent(points: list[tuple[int, float]]) -> float:

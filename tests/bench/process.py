@@ -1,0 +1,49 @@
+"""Whole processes of this program, with what they took."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process: seconds of wall clock and of CPU, peak resident bytes."""
+
+    seconds: float
+    cpu: float
+    peak: int
+
+
+# what getrusage says of a child is at least what its parent had when it was started: the process tells its own peak
+_CHILD = """
+import atexit, re, sys
+from pathlib import Path
+place = Path(sys.argv[1])
+atexit.register(lambda: place.write_text(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]))
+sys.argv = ["gpcatalog", *sys.argv[2:]]
+from gpcatalog.cli import main
+main()
+"""
+
+
+def process(*words: str, env: dict[str, str] | None = None) -> Run:
+    """Run this program with these words. Raises CalledProcessError when it fails."""
+    with tempfile.NamedTemporaryFile("r") as told:
+        begun = time.perf_counter()
+        child = subprocess.Popen(
+            [sys.executable, "-c", _CHILD, told.name, *words],
+            stdout=subprocess.DEVNULL,
+            env=env and {**os.environ, **env},
+        )
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            raise subprocess.CalledProcessError(child.returncode, words)
+        return Run(
+            time.perf_counter() - begun, used.ru_utime + used.ru_stime, int(told.read()) * 1024
+        )
