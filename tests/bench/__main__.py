@@ -238,7 +238,7 @@ def main() -> None:
     parser.add_argument(
         "--compare",
         metavar="FILE",
-        help="print ratios that are more than 10 % worse than those saved",
+        help="print ratios that are more than 10 %% worse than those saved",
     )
     if sys.argv[1:2] == ["fill"]:
         fill(sys.argv[2], int(sys.argv[3]))
