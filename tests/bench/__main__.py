@@ -24,7 +24,7 @@ import psycopg
 
 from gpcatalog.lab.synthetic import published
 from gpcatalog.store.snapshot import Snapshot
-from tests.bench import audit, files, html_size, load, plan_scale, readers, table
+from tests.bench import audit, files, html_size, load, migrating, plan_scale, readers, table
 from tests.bench.process import process
 from tests.bench.table import Line
 
@@ -275,6 +275,7 @@ def main() -> None:
                 )
             )
             show(title, lines)
+            show(*migrating.measure(dsn, chosen.pairs))
             if chosen.readers:
                 show(*readers.measure(readers.options().parse_args([dsn])))
             if chosen.load:
