@@ -55,6 +55,9 @@ TESTS = {
     "migration": (
         "tests/migration",
         "tests/upkeep",
+        "tests/hostile/test_names.py",
+        "tests/hostile/test_replaced.py",
+        "tests/planner/test_live.py",
         "tests/test_maintenance.py",
         "tests/test_doctests.py",
         "tests/test_value_classes.py",
