@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from gpcatalog.model.names import qualified, quote_ident
+from gpcatalog.model.names import oid_array, qualified, quote_ident
 from gpcatalog.model.server import Server
+from gpcatalog.model.traits import Traits
+
+_T = TypeVar("_T")
 
 
 class ProbeRunner(Protocol):
@@ -300,7 +303,7 @@ class Table:
     hanging: tuple[Dependency, ...]
     columns: dict[int, tuple[Column, ...]] = field(default_factory=dict)
     indexes: dict[int, tuple[Index, ...]] = field(default_factory=dict)
-    traits: dict[int, dict[tuple[str, str], str]] = field(default_factory=dict)
+    traits: dict[int, Traits] = field(default_factory=dict)
     code: set[tuple[str, str]] = field(default_factory=set)
 
     def children(self, oid: int) -> list[Relation]:
@@ -428,49 +431,26 @@ def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
         )
     hanging = tuple(
         Dependency(r["oid"], r["fact"], r["detail"] or "")
-        for r in ask("migration_hanging", root=str(root))
+        for r in ask("migration_hanging", roots=str(root))
     )
     return Table(server=server, root=relations[root], relations=relations, hanging=hanging)
 
 
-# relations of which one statement reads the details: servers that look through a long list of
-# oids for each row take fewer
-BATCH, BATCH_HASHED = 500, 2_000
-HASHED_FROM = 140_000  # version_num from which PostgreSQL hashes such a list
+BATCH = 2_000  # relations of which one statement reads the details
 
 
 def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
     """Read columns, indexes and properties of these relations and of the root into `table`."""
     upper = {r.oid for r in table.relations.values() if r.kind != "leaf"}
     wanted = sorted({*oids, *upper} - table.columns.keys())
-    hashed = not table.server.greenplum and table.server.version_num >= HASHED_FROM
-    size = BATCH_HASHED if hashed else BATCH
-    known: dict[Any, Any] = {}  # leaves are alike: equal values are kept once
-    for start in range(0, len(wanted), size):
-        part = wanted[start : start + size]
-        text = ", ".join(map(str, part))
+    known: dict[tuple[Column, ...], tuple[Column, ...]] = {}  # leaves are alike: kept once
+    for start in range(0, len(wanted), BATCH):
+        part = wanted[start : start + BATCH]
+        text = oid_array(part)
         table.code |= {(row["schema"], row["name"]) for row in ask("migration_code", oids=text)}
-        traits: dict[int, dict[tuple[str, str], str]] = {oid: {} for oid in part}
-        for row in ask("migration_traits", oids=text):
-            key, value = (row["what"], row["name"]), row["value"]
-            traits[row["oid"]][known.setdefault(key, key)] = known.setdefault(value, value)
-        table.traits |= traits
-        columns: dict[int, list[Column]] = {oid: [] for oid in part}
-        for r in ask("migration_columns", oids=text):
-            column = Column(
-                name=r["name"],
-                type=r["type"],
-                not_null=r["not_null"],
-                generated=r["generated"],
-                statistics=r["statistics"],
-                options=r["options"],
-                acl=r["acl"] or "",
-                encoding=r["encoding"],
-            )
-            columns[r["oid"]].append(known.setdefault(column, column))
-        for oid, found in columns.items():
-            one = tuple(found)
-            table.columns[oid] = known.setdefault(one, one)
+        table.traits |= _shared(part, ask("migration_traits", oids=text), _traits)
+        columns = _shared(part, ask("migration_columns", oids=text), _columns)
+        table.columns |= {oid: known.setdefault(found, found) for oid, found in columns.items()}
         for oid in part:
             table.indexes[oid] = ()
         for r in ask("migration_indexes", oids=text):
@@ -491,6 +471,48 @@ def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
                 ),
             )
             table.indexes[r["oid"]] += (index,)
+
+
+def _shared(
+    oids: Iterable[int],
+    rows: Sequence[dict[str, Any]],
+    made: Callable[[Sequence[dict[str, Any]]], _T],
+) -> dict[int, _T]:
+    """For each relation, what `made` makes of the rows that name it; relations that are named in
+    the same rows share one.
+    """
+    named: dict[int, list[int]] = {oid: [] for oid in oids}
+    for at, row in enumerate(rows):
+        for oid in row["oids"]:
+            named[oid].append(at)
+    found: dict[int, _T] = {}
+    known: dict[tuple[int, ...], _T] = {}
+    for oid, places in named.items():
+        key = tuple(places)
+        if key not in known:
+            known[key] = made([rows[at] for at in places])
+        found[oid] = known[key]
+    return found
+
+
+def _traits(rows: Iterable[dict[str, Any]]) -> Traits:
+    return {(row["what"], row["name"]): row["value"] for row in rows}
+
+
+def _columns(rows: Iterable[dict[str, Any]]) -> tuple[Column, ...]:
+    return tuple(
+        Column(
+            name=r["name"],
+            type=r["type"],
+            not_null=r["not_null"],
+            generated=r["generated"],
+            statistics=r["statistics"],
+            options=r["options"],
+            acl=r["acl"] or "",
+            encoding=r["encoding"],
+        )
+        for r in rows
+    )
 
 
 def role_sql(role: str) -> str:

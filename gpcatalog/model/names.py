@@ -8,7 +8,7 @@ import functools
 import itertools
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gpcatalog.errors import CatalogError, Exit
 
@@ -83,6 +83,18 @@ def qualified(schema: str, name: str) -> str:
     'public."Order"'
     """
     return f"{quote_ident(schema)}.{quote_ident(name)}"
+
+
+def oid_array(oids: Iterable[int]) -> str:
+    """Object IDs as an SQL array for `= ANY (…::oid[])`.
+
+    The planner does not look into it: of a list it estimates each member, at each place that has
+    the list, and scans the catalog if they are many.
+
+    >>> oid_array([1259, 2606])
+    "(SELECT '{1259,2606}'::oid[])"
+    """
+    return f"(SELECT '{{{','.join(map(str, oids))}}}'::oid[])"
 
 
 def quote_literal(text: str) -> str:

@@ -29,6 +29,7 @@ from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model import properties
 from gpcatalog.model.file_choice import FileChoice
+from gpcatalog.model.names import oid_array
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import SPEED, SPEED_DISPATCHED, Timing
 from gpcatalog.probes import clients as client_queries
@@ -361,7 +362,7 @@ class Collector:
         oids = sorted({*below, *(oid for parts in below.values() for oid in parts)})
         found: dict[int, dict[tuple[str, str], str]] = {oid: {} for oid in oids}
         for start in range(0, len(oids), PROPERTIES_BATCH):
-            part = ", ".join(map(str, oids[start : start + PROPERTIES_BATCH]))
+            part = oid_array(oids[start : start + PROPERTIES_BATCH])
             for row in self.session.rows("partition_properties", oids=part):
                 found[row["oid"]][row["what"], row["name"]] = row["value"]
         return [

@@ -112,6 +112,7 @@ def write_migration(
     from gpcatalog.migration.folder import Folder
     from gpcatalog.migration.operations import RefusedStep
     from gpcatalog.migration.translate import translate
+    from gpcatalog.probes.by_table import ByTable
     from gpcatalog.probes.connection import ProbeFailed
 
     source = plan.source
@@ -134,10 +135,11 @@ def write_migration(
     slots = lock_slots({r["name"]: r["setting"] for r in session.rows("settings")})
     done: list[TableMigration] = []
     refused: list[RefusedStep] = []
+    ask = ByTable(session, (table.oid for table in wanted)).rows
     for table in wanted:
         try:
             found = translate(
-                session.rows,
+                ask,
                 session.server,
                 plan.id,
                 table,

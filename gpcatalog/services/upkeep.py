@@ -230,12 +230,14 @@ def _translated(
     from gpcatalog.migration.translate import translate
     from gpcatalog.model.names import qualified
     from gpcatalog.planner.plan import TablePlan
+    from gpcatalog.probes.by_table import ByTable
     from gpcatalog.probes.connection import ProbeFailed
 
     slots = lock_slots({r["name"]: r["setting"] for r in session.rows("settings")})
     names = {t.state.oid: t.state for t in prepared.tables}
     places = found.planned.places
     impossible = set(found.planned.impossible)
+    ask = ByTable(session, found.planned.steps).rows
     for oid, line in found.planned.steps.items():
         t = names[oid]
         notify(f"reading {t.schema}.{t.name}")
@@ -248,7 +250,7 @@ def _translated(
             steps=line,  # type: ignore[arg-type]
         )
         try:
-            made = translate(session.rows, session.server, "upkeep", table, slots=slots)
+            made = translate(ask, session.server, "upkeep", table, slots=slots)
         except ProbeFailed as e:
             made = RefusedStep("", table.name, "table", f"it could not be read: {e.reason}")
         if isinstance(made, RefusedStep):

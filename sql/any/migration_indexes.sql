@@ -15,5 +15,5 @@ SELECT i.indrelid::int8 AS oid, i.indexrelid::int8 AS index, c.relname::text AS 
   FROM pg_catalog.pg_index i
   JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
   LEFT JOIN pg_catalog.pg_constraint k ON k.conindid = i.indexrelid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u', 'x')
- WHERE i.indrelid IN ({oids})
+ WHERE i.indrelid = ANY ({oids}::oid[])
  ORDER BY i.indrelid, c.relname

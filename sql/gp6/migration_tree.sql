@@ -2,6 +2,12 @@
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_partition, pg_partition_rule, pg_attribute, gp_distribution_policy, pg_description; opens no table
 -- cost: one index lookup per partition
+WITH tree AS (
+    SELECT {root}::oid AS oid, NULL::oid AS rule
+    UNION ALL
+    SELECT r.parchildrelid, r.oid FROM pg_catalog.pg_partition p JOIN pg_catalog.pg_partition_rule r ON r.paroid = p.oid
+     WHERE p.parrelid = {root} AND r.parchildrelid <> 0
+)
 SELECT c.oid::int8 AS oid,
        CASE WHEN r.parchildrelid IS NULL THEN NULL WHEN r.parparentrule = 0 THEN p.parrelid ELSE up.parchildrelid END::int8 AS parent,
        COALESCE(p.parlevel + 1, 0)::int4 AS level,
@@ -43,14 +49,17 @@ SELECT c.oid::int8 AS oid,
        c.relhasoids AS has_oids,
        EXISTS (SELECT 1 FROM pg_catalog.pg_partition tt WHERE tt.parrelid = {root} AND tt.paristemplate
                   AND tt.parlevel = COALESCE(p.parlevel + 1, 0)) AS has_template
-  FROM pg_catalog.pg_class c
+  FROM tree t
+ -- each partition is looked up by itself: joins would scan these catalogs, however few partitions there are
+ CROSS JOIN LATERAL (SELECT w.oid, w.relname, w.relnamespace, w.relowner, w.relacl, w.relstorage, w.reloptions, w.reltablespace,
+                            w.relpersistence, w.relhasoids
+                       FROM pg_catalog.pg_class w WHERE w.oid = t.oid OFFSET 0) c
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  LEFT JOIN pg_catalog.pg_partition_rule r ON r.parchildrelid = c.oid
+  LEFT JOIN LATERAL (SELECT w.* FROM pg_catalog.pg_partition_rule w WHERE w.oid = t.rule OFFSET 0) r ON true
   LEFT JOIN pg_catalog.pg_partition p ON p.oid = r.paroid
-  LEFT JOIN pg_catalog.pg_partition_rule up ON up.oid = r.parparentrule
+  LEFT JOIN LATERAL (SELECT w.parchildrelid FROM pg_catalog.pg_partition_rule w WHERE w.oid = r.parparentrule OFFSET 0) up ON true
   LEFT JOIN pg_catalog.pg_partition below
          ON below.parrelid = {root} AND NOT below.paristemplate AND below.parlevel = COALESCE(p.parlevel + 1, 0)
-  LEFT JOIN pg_catalog.gp_distribution_policy g ON g.localoid = c.oid
+  LEFT JOIN LATERAL (SELECT w.policytype, w.distkey FROM pg_catalog.gp_distribution_policy w WHERE w.localoid = t.oid OFFSET 0) g ON true
  CROSS JOIN (SELECT pg_catalog.max(parlevel) AS deepest FROM pg_catalog.pg_partition WHERE parrelid = {root} AND NOT paristemplate) top
- WHERE c.oid = {root} OR p.parrelid = {root}
  ORDER BY c.oid

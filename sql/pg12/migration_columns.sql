@@ -1,8 +1,9 @@
--- Columns of some relations with type, default, statistics target and column grants, in column order.
+-- Columns of some relations with type, default, statistics target and column grants: one row for all relations that have a
+-- column in common at the same number.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_attribute, pg_attrdef; opens no table
--- cost: one index lookup per column
-SELECT a.attrelid::int8 AS oid, a.attnum::int4 AS number, a.attname::text AS name,
+-- locks: AccessShareLock on pg_attribute; opens no table
+-- cost: one index lookup per relation
+SELECT pg_catalog.array_agg(a.attrelid::int8) AS oids, a.attnum::int4 AS number, a.attname::text AS name,
        pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
        a.attnotnull AS not_null, a.attgenerated <> '' AS generated,
        COALESCE(NULLIF(a.attstattarget, -1), -1)::int4 AS statistics,
@@ -10,5 +11,6 @@ SELECT a.attrelid::int8 AS oid, a.attnum::int4 AS number, a.attname::text AS nam
        a.attacl::text AS acl,
        '' AS encoding
   FROM pg_catalog.pg_attribute a
- WHERE a.attrelid IN ({oids}) AND a.attnum > 0 AND NOT a.attisdropped
- ORDER BY a.attrelid, a.attnum
+ WHERE a.attrelid = ANY ({oids}::oid[]) AND a.attnum > 0 AND NOT a.attisdropped
+ GROUP BY a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attgenerated, a.attstattarget, a.attoptions, a.attacl::text
+ ORDER BY a.attnum

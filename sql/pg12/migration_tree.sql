@@ -10,9 +10,9 @@ WITH RECURSIVE tree AS (
 SELECT c.oid::int8 AS oid, t.parent::int8 AS parent, t.level::int4 AS level,
        CASE WHEN t.level = 0 THEN 'root' WHEN c.relkind = 'p' THEN 'intermediate' ELSE 'leaf' END AS kind,
        n.nspname::text AS schema, c.relname::text AS name,
-       COALESCE(pg_catalog.pg_get_expr(c.relpartbound, 0), '') AS bound,
+       COALESCE(b.bound, '') AS bound,
        '' AS partition_name,
-       COALESCE(pg_catalog.pg_get_expr(c.relpartbound, 0) = 'DEFAULT', false) AS is_default,
+       COALESCE(b.bound = 'DEFAULT', false) AS is_default,
        pg_catalog.pg_get_userbyid(c.relowner)::text AS owner,
        c.relacl::text AS acl,
        (SELECT pg_catalog.string_agg(d.privilege_type, ',' ORDER BY d.privilege_type)
@@ -44,7 +44,9 @@ SELECT c.oid::int8 AS oid, t.parent::int8 AS parent, t.level::int4 AS level,
        false AS has_oids,
        false AS has_template
   FROM tree t
-  JOIN pg_catalog.pg_class c ON c.oid = t.oid
+ -- each partition is looked up by itself: a join would scan pg_class, however few partitions there are
+ CROSS JOIN LATERAL (SELECT r.* FROM pg_catalog.pg_class r WHERE r.oid = t.oid OFFSET 0) c
+ CROSS JOIN LATERAL (SELECT pg_catalog.pg_get_expr(c.relpartbound, 0) AS bound OFFSET 0) b
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   LEFT JOIN pg_catalog.pg_am am ON am.oid = c.relam
   LEFT JOIN pg_catalog.pg_partitioned_table pt ON pt.partrelid = c.oid
