@@ -25,7 +25,8 @@ class ByTable:
     def rows(self, name: str, /, **values: str) -> list[dict[str, Any]]:
         """As Session.rows. Raises ProbeFailed.
 
-        Where all tables together take too long, each is asked about by itself.
+        Where asking about all tables together fails, as it may take too long, each is asked about
+        by itself.
         """
         if name != TOGETHER or int(values["roots"]) not in self._roots:
             return self._session.rows(name, **values)

@@ -27,9 +27,11 @@ _LEAVES = {
     "classic": "SELECT parchildrelid AS oid FROM pg_catalog.pg_partition_rule",
     "declarative": "SELECT oid FROM pg_catalog.pg_class WHERE relispartition AND relkind IN ('r', 'f')",
 }
-_BOUND = {
-    "classic": "(SELECT pg_catalog.pg_get_partition_rule_def(r.oid) FROM pg_catalog.pg_partition_rule r WHERE r.parchildrelid = c.oid)",
-    "declarative": "pg_catalog.pg_get_expr(c.relpartbound, c.oid)",
+_NAMES = {
+    "classic": "SELECT c.oid, c.relname, pg_catalog.pg_get_partition_rule_def(r.oid)"
+    " FROM pg_catalog.pg_partition_rule r JOIN pg_catalog.pg_class c ON c.oid = r.parchildrelid",
+    "declarative": "SELECT c.oid, c.relname, pg_catalog.pg_get_expr(c.relpartbound, c.oid)"
+    " FROM pg_catalog.pg_class c WHERE c.relispartition AND c.relkind IN ('r', 'f')",
 }
 
 
@@ -39,7 +41,7 @@ def floor(conn: psycopg.Connection) -> list[str]:
     kind = "classic" if "Greenplum Database 6" in banner else "declarative"
     leaves = f"({_LEAVES[kind]}) l"
     return [
-        f"COPY (SELECT c.oid, c.relname, {_BOUND[kind]} FROM {leaves} JOIN pg_catalog.pg_class c ON c.oid = l.oid) TO STDOUT",
+        f"COPY ({_NAMES[kind]}) TO STDOUT",
         "COPY (SELECT a.attrelid, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull"
         f" FROM {leaves} JOIN pg_catalog.pg_attribute a ON a.attrelid = l.oid WHERE a.attnum > 0) TO STDOUT",
         "COPY (SELECT i.indrelid, pg_catalog.pg_get_indexdef(i.indexrelid)"
