@@ -25,6 +25,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 ROOT = Path(__file__).parent.parent
+# the newest itself: /usr/bin/psql of Debian is a script that looks for it, and takes ten times as long to start
+PSQL = max(
+    map(str, Path("/usr/lib/postgresql").glob("*/bin/psql")),
+    key=lambda path: int(Path(path).parts[-3]),
+    default="psql",
+)
 _AT_START = ("PYTHON", "LC_", "LANG", "LD_")  # names of variables that a new interpreter reads
 
 

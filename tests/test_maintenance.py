@@ -26,6 +26,7 @@ from gpcatalog.store.snapshot import Snapshot
 from tests import greenplum
 from tests.conftest import binaries_of, fresh_database
 from tests.live_report import report_of
+from tests.program import PSQL
 
 CHURN = "CREATE TEMP TABLE step (a int, b int, c text, d text, e numeric, f date, g int, h text, i int, j int, k text, l text); DROP TABLE step;"
 
@@ -38,7 +39,7 @@ LOADS = (
 def psql(dsn: str, file: Path) -> subprocess.CompletedProcess[str]:
     env = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
     return subprocess.run(
-        ["psql", "-X", "-v", "ON_ERROR_STOP=1", "-d", dsn, "-f", str(file)],
+        [PSQL, "-X", "-v", "ON_ERROR_STOP=1", "-d", dsn, "-f", str(file)],
         capture_output=True,
         text=True,
         check=False,

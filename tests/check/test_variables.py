@@ -18,7 +18,8 @@ from gpcatalog.dialect.script import Source
 from gpcatalog.errors import CatalogError
 from tests.check.test_formats import app, call, git
 from tests.conftest import fresh_database
-from tests.migration.made import PSQL, asked
+from tests.migration.made import asked
+from tests.program import PSQL
 
 SCRIPTS = {
     "names and literals": (

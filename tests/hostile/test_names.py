@@ -280,7 +280,7 @@ def psql(evil: Evil, cwd: Path, *files: Path) -> None:
     assert files
     for file in files:
         done = subprocess.run(
-            ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", evil.dsn, "-f", str(file)],
+            [program.PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", evil.dsn, "-f", str(file)],
             capture_output=True, text=True, check=False, cwd=cwd, env={**os.environ, "PGCLIENTENCODING": "UTF8"},
         )  # fmt: skip
         assert done.returncode == 0, (file.name, done.stderr[-1500:])

@@ -10,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests import program
 from tests.hostile import traps
 from tests.hostile.traps import OWNER, Place, Watch, execute
 from tests.migration import made
@@ -78,7 +79,7 @@ def leaf(place: Place, name: str, n: int) -> str:
 def psql(dsn: str, file: Path) -> subprocess.CompletedProcess[str]:
     """One file as superuser."""
     return subprocess.run(
-        [made.PSQL, "-X", "-q", "-f", file, dsn],
+        [program.PSQL, "-X", "-q", "-f", file, dsn],
         capture_output=True,
         text=True,
         timeout=120,

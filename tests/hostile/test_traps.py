@@ -30,7 +30,8 @@ from tests import program
 from tests.conftest import let_in, wait_for_port
 from tests.hostile import traps
 from tests.hostile.traps import CLEAN, OTHER, OWNER, STRANGER, Place, Record, Watch, asked, execute
-from tests.migration.made import EAGER, PSQL
+from tests.migration.made import EAGER
+from tests.program import PSQL
 
 ROOT = Path(
     os.environ.get("GPCATALOG_TEST_TREE") or Path(__file__).parents[2]

@@ -20,8 +20,7 @@ from gpcatalog.probes.connection import connect
 from gpcatalog.services.migrations import write_migration
 from gpcatalog.store.snapshot import Snapshot
 from tests.migration import kept
-
-PSQL = "/usr/bin/psql" if Path("/usr/bin/psql").exists() else "psql"
+from tests.program import PSQL
 
 # everything is old, monthly leaves are wanted whatever they cost, nothing is too small
 EAGER = """

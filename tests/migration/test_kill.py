@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from gpcatalog.migration.request import Mode, Request
+from tests import program
 from tests.conftest import fresh_database
 from tests.migration import made
 
@@ -64,7 +65,7 @@ def kill_at(files: made.Written, name: str, point: int, what: str) -> bool:
     path = files.folder / "killed.sql"
     path.write_text(stopping((files.folder / name).read_text(), point))
     runner = subprocess.Popen(
-        [made.PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", files.dsn, "-f", path],
+        [program.PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", files.dsn, "-f", path],
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
     )

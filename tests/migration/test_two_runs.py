@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from gpcatalog.migration.request import Mode, Request
+from tests import program
 from tests.conftest import fresh_database
 from tests.migration import made
 
@@ -52,7 +53,7 @@ def table(name: str, *, greenplum: bool) -> list[str]:
 
 def background(files: made.Written, name: str) -> subprocess.Popen[str]:
     """One file, running."""
-    command = [made.PSQL, "-X", "-q", "-d", files.dsn, "-f", files.folder / name]
+    command = [program.PSQL, "-X", "-q", "-d", files.dsn, "-f", files.folder / name]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 

@@ -28,7 +28,7 @@ from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from gpcatalog.services import upkeep
 from gpcatalog.store.snapshot import Snapshot
-from tests.migration.made import PSQL
+from tests.program import PSQL
 
 HISTORY = 70  # days of partitions before the first night
 AHEAD = 3  # and after it
