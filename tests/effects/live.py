@@ -169,27 +169,34 @@ class Observation:
     refusal: str = ""
 
 
-def observe(live: Live, text: str) -> Observation:
-    """Run a statement and count what it changes. Raises ConnectionError when the server ends the session."""
+def observe(live: Live, text: str, known: Figures) -> Observation:
+    """Run a statement and count what it changes. Raises ConnectionError when the server ends the session.
+
+    known: the figures before, if the caller has them; those after it, if they were counted
+    """
     idle, failed = psycopg.pq.TransactionStatus.IDLE, psycopg.pq.TransactionStatus.INERROR
     status = live.work.info.transaction_status
-    before = counted(live) if status != failed else {}
+    before = (dict(known) or counted(live)) if status != failed else {}
     inside = status != idle
+    known.clear()
     try:
         live.work.execute(text.encode())
     except Exception as e:
         if isinstance(e, psycopg.OperationalError) and live.work.closed:
             raise ConnectionError(str(e)) from None
         # CREATE INDEX CONCURRENTLY leaves its index behind
-        part = bool(before) and not inside and counted(live) != before
+        if before and not inside:
+            known.update(counted(live))
+        part = bool(known) and known != before
         return Observation(
             text=text, outcome="refused in part" if part else "refused", refusal=str(e)
         )
     if not before:
         return Observation(text=text, outcome="ended")
+    known.update(counted(live))
     made = {
         instance.name.lower(): {c: d for c, n in now.items() if (d := n - before[instance][c])}
-        for instance, now in counted(live).items()
+        for instance, now in known.items()
     }
     whole = not inside and live.work.info.transaction_status == idle
     return Observation(text=text, outcome="accepted", inside=inside, whole=whole, made=made)
@@ -303,11 +310,12 @@ def run(dsn: str, file: Path, recording: Recording | None = None) -> Result:
         costs = cost_edition(edition)
         state = SchemaState(costs, ZoneInfo("UTC"))
         begin(live)
+        known: Figures = {}
         for statement in statements(source, (edition,)):
             if left_out(statement):
                 continue
             try:
-                found = observe(live, statement.text)
+                found = observe(live, statement.text, known)
                 if recording is not None and found.outcome != "refused":
                     recording.add({k: v for k, v in vars(found).items() if v})
                 compare(found, statement, state, costs, result)
