@@ -70,6 +70,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     _largest_groups_first(items)
 
 
+# Packages whose tests of Greenplum run first: what could lose rows or run foreign code, then what could be wrong. What is not named
+# follows, and the matrices, which are recorded, come last.
+_FIRST = ("migration", "hostile", "upkeep", "probes", "planner", "faults")
+_LAST = ("capacity", "effects")
+
+
+def _rank(item: pytest.Item) -> int:
+    package = item.path.parent.name
+    if package in _LAST:
+        return len(_FIRST) + 1
+    return _FIRST.index(package) if package in _FIRST else len(_FIRST)
+
+
 def _largest_groups_first(items: list[pytest.Item]) -> None:
     """A group runs on one worker: begun late, it would run alone at the end. Single tests fill what is left."""
     groups = [
@@ -77,11 +90,42 @@ def _largest_groups_first(items: list[pytest.Item]) -> None:
         for item in items
     ]
     sizes = Counter(group for group in groups if group is not None)
-    order = sorted(
-        range(len(items)),
-        key=lambda n: (-sizes[groups[n]], str(groups[n])) if groups[n] else (0, ""),
+
+    def key(n: int) -> tuple[int, str, int]:
+        if (group := groups[n]) is None:
+            return 0, "", 0
+        greenplum_alone = group in ("gp6", "gp7")
+        return -sizes[group], group, _rank(items[n]) if greenplum_alone else 0
+
+    items[:] = [items[n] for n in sorted(range(len(items)), key=key)]
+
+
+# --- a limit of time for tests of Greenplum -------------------------------------------------------------------------------
+
+_BEGUN = time.monotonic()
+_LATE = "no time left: the tests of Greenplum had run for"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test of Greenplum that would begin after the minutes of GPCATALOG_TEST_MINUTES (`.ci/run` has a limit, no other run)."""
+    minutes = float(os.environ.get("GPCATALOG_TEST_MINUTES", "inf"))
+    if item.get_closest_marker("greenplum") and time.monotonic() - _BEGUN > 60 * minutes:
+        pytest.skip(f"{_LATE} {minutes:g} minutes")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests the limit left out, and of which packages."""
+    late = Counter(
+        Path(report.nodeid.partition("::")[0]).parent.name
+        for report in terminalreporter.stats.get("skipped", [])
+        if _LATE in str(report.longrepr)
     )
-    items[:] = [items[n] for n in order]
+    if late:
+        packages = ", ".join(f"{number} of {name}" for name, number in late.most_common())
+        terminalreporter.write_sep("=", "not all tests of Greenplum were run", yellow=True)
+        terminalreporter.write_line(
+            f"{late.total()} tests were left out, because {os.environ['GPCATALOG_TEST_MINUTES']} minutes had passed: {packages}"
+        )
 
 
 def missing(what: str, how: str) -> None:
