@@ -128,6 +128,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         )
 
 
+def also(server: str) -> object:
+    """A parameter of a test that `.ci/run` leaves out, because another server of its family is tried with the same."""
+    return pytest.param(server, marks=pytest.mark.every_server)
+
+
 def missing(what: str, how: str) -> None:
     """Skip with the reason, or fail where GPCATALOG_TEST_REQUIRE names the server (gp6,gp7,pg15,…)."""
     if what in os.environ.get("GPCATALOG_TEST_REQUIRE", "").split(","):
