@@ -67,7 +67,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         names = {*servers, *({"pg"} if "own_server" in words else ())}
         for family in sorted({"greenplum" if n.startswith("gp") else "postgres" for n in names}):
             item.add_marker(family)
+    _alternate(items)
     _largest_groups_first(items)
+
+
+def _alternate(items: list[pytest.Item]) -> None:
+    """Divide the cases of a test marked `alternate` between the two Greenplums: the first is for 6, the second for 7, and so on."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("xdist_group")
+        group = str(mark.args[0]) if mark else ""
+        if group not in ("gp6", "gp7") or not item.get_closest_marker("alternate"):
+            continue
+        case = (item.nodeid.partition("[")[0], group)
+        if seen[case] % 2 != (group == "gp7"):
+            item.add_marker("every_server")
+        seen[case] += 1
 
 
 # Packages whose tests of Greenplum run first: what could lose rows or run foreign code, then what could be wrong. What is not named
