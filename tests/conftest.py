@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import itertools
 import os
 import re
 import shutil
@@ -172,11 +173,22 @@ def let_in(folder: Path) -> None:
             place.chmod(place.stat().st_mode | 0o055)
 
 
+_HOMES = itertools.count()
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Every test keeps its snapshots in a folder of its own."""
-    monkeypatch.setenv("GPCATALOG_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
+def home(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
+    """Every test keeps its snapshots in a folder of its own, which is not there yet: pytest takes 20 ms to make one for each."""
+    if "tmp_path" in request.fixturenames:
+        folder: Path = request.getfixturevalue("tmp_path") / "home"
+    else:
+        folder = tmp_path_factory.getbasetemp() / f"home{next(_HOMES)}"
+    monkeypatch.setenv("GPCATALOG_HOME", str(folder))
+    return folder
 
 
 def wait_for_port(port: int) -> None:
