@@ -45,7 +45,6 @@ CLASSIC = """two_levels_premade two_levels_default template_changed two_levels_a
 CANNOT = {"gp6_dsn": 3, "gp7_dsn": 5, "pg_dsn": 0, "pgnew_dsn": 0}
 # its leaves have their columns in another order: the file's head says that they get the table's
 REORDERED = "other_order"
-PART = 5  # where a run takes a share, one in so many tables on each server
 
 
 def chosen(text: str, *, classic: bool) -> str:
@@ -93,15 +92,15 @@ def test_forward_and_back(
         if fixture != "gp7_dsn" or some
         else [o for o in odd.GREENPLUM if EVERYTHING or o.name in CLASSIC]
     )
-    # what files say is compared with those that ran when they were recorded
-    part = PART if share() > 1 else 1
+    # the recordings of these migrations are too large to keep: where a run takes a share, each Greenplum has another half
+    part = 2 if share() > 1 and fixture.startswith("gp") else 1
     tables, cannot = make(
         dsn,
         classic=classic,
         only=RESHAPED if some and not EVERYTHING else None,
         also=also,
         part=part,
-        first=list(BINARIES).index(fixture),
+        first=0 if classic else 1,
     )
     assert some or part > 1 or len(cannot) == CANNOT[fixture], cannot
     assert some or len(tables) >= 50 // part
