@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.model.names import NAMEDATALEN, cut
@@ -28,6 +29,7 @@ def index_name(old_leaf: str, index: str, new_leaf: str, taken: set[str]) -> str
     raise Refusal("no free index name: 10,000 names are in use")
 
 
+@lru_cache(maxsize=1024)  # the leaves of a table have few different ones
 def options_of(text: str) -> tuple[tuple[str, str], ...]:
     """Storage options as pairs.
 

@@ -68,7 +68,8 @@ def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) ->
     """
     before: list[str] = []
     late: list[str] = []
-    for what, name in dict.fromkeys([*base, *wanted]):
+    alike = base == wanted
+    for what, name in () if alike else dict.fromkeys([*base, *wanted]):
         was, then = base.get((what, name)), wanted.get((what, name))
         if was == then:
             continue

@@ -7,6 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpcatalog.migration.introspect import Grant, Index, Relation, quote_ident_always, role_sql
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 EXCLUSIVE_SINCE = "began := pg_catalog.clock_timestamp();"
 """The statement behind an exclusive lock: from then on readers wait, which the journal measures."""
 
+SHORT = 200  # characters up to which a constant is remembered
+
 
 class Phase(StrEnum):
     """What a stretch of a step does; each begins with a comment that names it."""
@@ -54,6 +57,11 @@ Phases = list[tuple[Phase, list[str]]]
 
 def literal(text: str) -> str:
     """A string constant."""
+    return _short_literal(text) if len(text) <= SHORT else quote_literal(text)
+
+
+@lru_cache(maxsize=4096)  # a step has the name of each of its leaves many times
+def _short_literal(text: str) -> str:
     return quote_literal(text)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +13,8 @@ TOGETHER = "migration_hanging"
 
 
 class ByTable:
-    """Answers probes as its session does, but asks TOGETHER for all tables at once.
+    """Answers probes as its session does, but asks TOGETHER for all tables at once. Several threads
+    may ask.
 
     roots: object IDs of the tables
     """
@@ -21,6 +23,8 @@ class ByTable:
         self._session = session
         self._roots = frozenset(roots)
         self._found: dict[int, list[dict[str, Any]]] | None = None
+        self._asking = threading.Lock()
+        self._stopped = False
 
     def rows(self, name: str, /, **values: str) -> list[dict[str, Any]]:
         """As Session.rows. Raises ProbeFailed.
@@ -28,17 +32,31 @@ class ByTable:
         Where asking about all tables together fails, as it may take too long, each is asked about
         by itself.
         """
-        if name != TOGETHER or int(values["roots"]) not in self._roots:
+        if self._stopped:
+            raise ProbeFailed("failed", "the command was stopped")
+        if name != TOGETHER:
             return self._session.rows(name, **values)
-        if self._found is None:
-            found = defaultdict(list)
-            try:
-                for row in self._session.rows(name, roots=", ".join(map(str, sorted(self._roots)))):
-                    found[row["root"]].append(row)
-            except ProbeFailed:
-                if len(self._roots) == 1:
-                    raise
-                self._roots = frozenset()
-                return self._session.rows(name, **values)
-            self._found = found
-        return self._found.get(int(values["roots"]), [])
+        root = int(values["roots"])
+        with self._asking:
+            if self._found is None and root in self._roots:
+                self._ask_for_all()
+        if self._found is None or root not in self._roots:
+            return self._session.rows(name, **values)
+        return self._found.get(root, [])
+
+    def stop(self) -> None:
+        """End the statement under way, and ask nothing more: who asks gets ProbeFailed."""
+        self._stopped = True
+        self._session.cancel()
+
+    def _ask_for_all(self) -> None:
+        found = defaultdict(list)
+        try:
+            for row in self._session.rows(TOGETHER, roots=", ".join(map(str, sorted(self._roots)))):
+                found[row["root"]].append(row)
+        except ProbeFailed:
+            if len(self._roots) == 1:
+                raise
+            self._roots = frozenset()
+            return
+        self._found = found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
 
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.migration.request import Request
@@ -10,11 +11,14 @@ from gpcatalog.model.names import quote_ident
 from gpcatalog.services.notify import Notify, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gpcatalog.migration.operations import RefusedStep, TableMigration
     from gpcatalog.planner.plan import Plan, TablePlan
+    from gpcatalog.probes.by_table import ByTable
     from gpcatalog.probes.connection import Session
+
+_T = TypeVar("_T")
 
 
 def chosen_tables(plan: Plan, only: set[str]) -> list[TablePlan]:
@@ -82,13 +86,72 @@ def _counts(session: Session, tables_: list[TablePlan], notify: Notify) -> dict[
     return found
 
 
-def _unsafe(session: Session, found: TableMigration | RefusedStep) -> list[dict[str, Any]]:
+def _unsafe(asked: ByTable, found: TableMigration) -> tuple[str, ...]:
     """Code of other roles that the work on a table would run. Raises ProbeFailed."""
-    from gpcatalog.migration.operations import RefusedStep
+    return tuple(
+        (
+            f"{r['function']} of {r['owner']}"
+            if r["risk"] == "owner"
+            else f"{r['function']}, a built-in function with side effects"
+        )
+        for r in asked.rows("reachable_code", root=str(found.context.root.oid), ddl="true")
+        if r["risk"] != "user-defined"
+    )
 
-    if isinstance(found, RefusedStep):
-        return []
-    return session.rows("reachable_code", root=str(found.context.root.oid), ddl="true")
+
+def _two_at_a_time(
+    asked: ByTable, work: Callable[[TablePlan], _T], tables_: list[TablePlan]
+) -> Iterator[_T]:
+    """What `work` makes of each table, in their order. While the server reads one of them, the
+    other one is worked on here.
+    """
+    pool = ThreadPoolExecutor(2)
+    try:
+        yield from pool.map(work, tables_)
+    except BaseException:
+        asked.stop()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _translated(
+    session: Session,
+    plan: Plan,
+    wanted: list[TablePlan],
+    *,
+    counts: dict[str, int] | None,
+    growth: float,
+    slots: int | None,
+    window: float | None,
+) -> Iterator[TableMigration | RefusedStep]:
+    """The work on each table, or why there is none."""
+    from gpcatalog.migration.operations import RefusedStep
+    from gpcatalog.migration.translate import translate
+    from gpcatalog.probes.by_table import ByTable
+    from gpcatalog.probes.connection import ProbeFailed
+
+    asked = ByTable(session, (table.oid for table in wanted))
+
+    def work(table: TablePlan) -> TableMigration | RefusedStep:
+        try:
+            found = translate(
+                asked.rows,
+                session.server,
+                plan.id,
+                table,
+                counts=counts,
+                growth=growth,
+                slots=slots,
+                window=window,
+            )
+            if not isinstance(found, RefusedStep):
+                found.reachable = _unsafe(asked, found)
+            return found
+        except ProbeFailed as e:
+            return RefusedStep("", table.name, "table", f"it could not be read: {e.reason}")
+
+    return _two_at_a_time(asked, work, wanted)
 
 
 def write_migration(
@@ -111,9 +174,6 @@ def write_migration(
     from gpcatalog.capacity.limits import lock_slots
     from gpcatalog.migration.folder import Folder
     from gpcatalog.migration.operations import RefusedStep
-    from gpcatalog.migration.translate import translate
-    from gpcatalog.probes.by_table import ByTable
-    from gpcatalog.probes.connection import ProbeFailed
 
     source = plan.source
     if session.server.generation != source.generation:
@@ -135,34 +195,12 @@ def write_migration(
     slots = lock_slots({r["name"]: r["setting"] for r in session.rows("settings")})
     done: list[TableMigration] = []
     refused: list[RefusedStep] = []
-    ask = ByTable(session, (table.oid for table in wanted)).rows
-    for table in wanted:
-        try:
-            found = translate(
-                ask,
-                session.server,
-                plan.id,
-                table,
-                counts=counts,
-                growth=growth,
-                slots=slots,
-                window=request.window,
-            )
-            unsafe = _unsafe(session, found)
-        except ProbeFailed as e:
-            found = RefusedStep("", table.name, "table", f"it could not be read: {e.reason}")
+    for found in _translated(
+        session, plan, wanted, counts=counts, growth=growth, slots=slots, window=request.window
+    ):
         if isinstance(found, RefusedStep):
             refused.append(found)
-            continue
-        refused += found.refused
-        found.reachable = tuple(
-            (
-                f"{r['function']} of {r['owner']}"
-                if r["risk"] == "owner"
-                else f"{r['function']}, a built-in function with side effects"
-            )
-            for r in unsafe
-            if r["risk"] != "user-defined"
-        )
-        done.append(found)
+        else:
+            refused += found.refused
+            done.append(found)
     return Folder(plan, session.server, done, refused, request).files(), done, refused

@@ -568,12 +568,14 @@ class _Replacement:
         )
 
     def _stored_alike(self, one: Relation, two: Relation) -> bool:
-        columns = self.table.columns
+        ours, theirs = self.table.columns[one.oid], self.table.columns[two.oid]
         return (
             one.storage == two.storage
             and sorted(options_of(one.options)) == sorted(options_of(two.options))
-            and [(c.name, c.encoding) for c in columns[one.oid]]
-            == [(c.name, c.encoding) for c in columns[two.oid]]
+            and (
+                ours is theirs  # equal ones are kept once
+                or [(c.name, c.encoding) for c in ours] == [(c.name, c.encoding) for c in theirs]
+            )
             and one.tablespace == two.tablespace
         )
 
