@@ -24,13 +24,18 @@ def _filled(text: str, *, whole: bool, **values: str) -> str:
     whole: the proof looks at everything in the schema, else at its functions and at tables by name.
     """
     names = ", ".join(f"'{name}'" for name in TABLES)
-    owned = f"WHERE c.relname IN ({names})"
+    # each is looked up by itself: Greenplum 6 would scan pg_class for a list of names
+    tables = (
+        f"(SELECT pg_catalog.unnest(ARRAY[{names}]::name[]) AS name) w CROSS JOIN LATERAL (SELECT r.relnamespace,"
+        " r.relowner, r.relhastriggers, r.relhasrules FROM pg_catalog.pg_class r WHERE r.relname = w.name OFFSET 0) c"
+    )
+    owned = tables
     if whole:
         owned = (
-            "UNION ALL SELECT t.typnamespace, t.typowner FROM pg_catalog.pg_type t"
+            "pg_catalog.pg_class c UNION ALL SELECT t.typnamespace, t.typowner FROM pg_catalog.pg_type t"
             " UNION ALL SELECT o.oprnamespace, o.oprowner FROM pg_catalog.pg_operator o"
         )
-    return library.fill(text, tables=names, owned=owned, ddl="true", **values)
+    return library.fill(text, tables=tables, owned=owned, ddl="true", **values)
 
 
 @functools.cache

@@ -2,10 +2,12 @@
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_inherits, pg_partitioned_table, pg_attribute, gp_distribution_policy, pg_description; opens no table
 -- cost: one index lookup per partition
-WITH RECURSIVE tree AS (
+WITH RECURSIVE
+-- include partitions_of_root
+, tree AS (
     SELECT {root}::oid AS oid, NULL::oid AS parent, 0 AS level
     UNION ALL
-    SELECT i.inhrelid, i.inhparent, t.level + 1 FROM tree t JOIN pg_catalog.pg_inherits i ON i.inhparent = t.oid
+    SELECT p.oid, p.parent, p.level FROM partitions p
 )
 SELECT c.oid::int8 AS oid, t.parent::int8 AS parent, t.level::int4 AS level,
        CASE WHEN t.level = 0 THEN 'root' WHEN c.relkind = 'p' THEN 'intermediate' ELSE 'leaf' END AS kind,

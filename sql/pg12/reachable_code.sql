@@ -4,10 +4,12 @@
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_depend and the catalogs that it references; opens no table
 -- cost: some index lookups per partition, index and constraint
-WITH RECURSIVE relations (oid) AS (
+WITH RECURSIVE
+-- include partitions_of_root
+, relations (oid) AS (
     SELECT {root}::oid
     UNION ALL
-    SELECT i.inhrelid FROM relations r JOIN pg_catalog.pg_inherits i ON i.inhparent = r.oid
+    SELECT p.oid FROM partitions p
 ), written (oid) AS (SELECT r.oid FROM relations r),
 -- include reachable_started
 -- include reachable_code
