@@ -16,7 +16,8 @@ import pytest
 from gpcatalog.audit import rules
 from gpcatalog.audit.auxiliary import Auxiliary, AuxiliaryRelation
 from gpcatalog.audit.build import build
-from gpcatalog.audit.report import Report, ServerFacts
+from gpcatalog.audit.report import CatalogRow, Report, ServerFacts
+from gpcatalog.audit.verdicts import bloat_limits
 from gpcatalog.capacity import session_start
 from gpcatalog.lab.postgres import PrivateServer
 from gpcatalog.migration import vacuum_full
@@ -185,6 +186,87 @@ def test_moving_rows_back_is_a_step_of_the_window(
     alone = psql(dsn, written(file, script(report, 3600)))
     assert alone.returncode == 0, alone.stderr
     assert alone.stdout.endswith("ANALYZE\nDO\n")
+
+
+MB = 1 << 20
+
+
+def _row(relation: str = "pg_attribute", content: int = 0, **changed: object) -> CatalogRow:
+    """A catalog of 200 MB with indexes of 40 MB, none of which is too much."""
+    row = CatalogRow(
+        content=content,
+        relation=relation,
+        shared=False,
+        rows=1,
+        rows_basis="counted",
+        heap_bytes=200 * MB,
+        toast_bytes=0,
+        index_bytes=40 * MB,
+        needed_bytes=240 * MB,
+        heap_reclaimable=0,
+        reclaimable_bytes=0,
+        bloat=1.0,
+        dead_tuples=0,
+        last_vacuum=None,
+    )
+    return msgspec.structs.replace(row, **changed)
+
+
+def _treated(*rows: CatalogRow) -> list[tuple[str, bool, bool]]:
+    with Snapshot(Path(__file__).parent.parent / "fixtures/greenplum6.gpcatalog") as snapshot:
+        report = build(snapshot)
+    found = treatments(msgspec.structs.replace(report, catalogs=rows))
+    return [(t.relation, t.full, t.reindex) for t in found]
+
+
+def test_limits_of_treatments() -> None:
+    """What is treated, and how, right at each limit and right below it."""
+    moderate, significant = (limit.value for limit in bloat_limits("gp6"))
+
+    def bloated(of: int, ratio: float, more: int = 0, **changed: object) -> CatalogRow:
+        """`of` bytes of the heap are too much, and the heap is `ratio` times what it needs; `more` bytes of indexes are too much."""
+        heap = round(of * ratio / (ratio - 1))
+        given = {
+            "heap_bytes": heap,
+            "heap_reclaimable": of,
+            "reclaimable_bytes": of + more,
+            "bloat": 2.0,
+        }
+        return _row(**(given | changed))
+
+    name, plain, full, reindex = "pg_attribute", (False, False), (True, False), (False, True)
+    cases = [
+        (_row(reclaimable_bytes=None, bloat=None), None),
+        # a megabyte, and 1.3 times what is needed
+        (_row(reclaimable_bytes=MB, heap_reclaimable=MB, bloat=1.3), plain),
+        (_row(reclaimable_bytes=MB - 1, heap_reclaimable=MB - 1, bloat=9.0), None),
+        (_row(reclaimable_bytes=MB, heap_reclaimable=MB, bloat=1.29), None),
+        (_row(reclaimable_bytes=MB, heap_reclaimable=MB, bloat=None), None),
+        # 64 MB of a heap that is moderately bloated, 4 MB of one that is badly
+        (bloated(64 * MB, moderate * 1.01), full),
+        (bloated(64 * MB - 1, moderate * 1.01), plain),
+        (bloated(64 * MB, moderate * 0.99), plain),
+        (bloated(4 * MB, significant * 1.01), full),
+        (bloated(4 * MB - 1, significant * 1.01), plain),
+        (bloated(4 * MB, significant * 0.99), plain),
+        (bloated(64 * MB, significant * 2, shared=True), plain),
+        # 512 KB of indexes, where the catalog is not rewritten
+        (_row(reclaimable_bytes=MB, heap_reclaimable=MB // 2, bloat=2.0), reindex),
+        (_row(reclaimable_bytes=MB, heap_reclaimable=MB // 2 + 1, bloat=2.0), plain),
+        (_row(reclaimable_bytes=MB, heap_reclaimable=None, bloat=2.0), reindex),
+        (bloated(64 * MB, moderate * 1.01, MB), full),
+        (bloated(64 * MB, significant * 2, MB, shared=True), reindex),
+    ]
+    for row, expected in cases:
+        assert _treated(row) == ([] if expected is None else [(name, *expected)]), row
+    # the worst instance of each catalog, and the catalog that gives back most first
+    small, large = (
+        bloated(5 * MB, 1.5, relation="pg_type"),
+        bloated(6 * MB, 1.5, relation="pg_index"),
+    )
+    assert _treated(small, large, _row("pg_type", 1)) == [("pg_index", *plain), ("pg_type", *plain)]
+    other = bloated(64 * MB, significant * 2, relation="pg_type", content=1)
+    assert _treated(small, large, other) == [("pg_type", *full), ("pg_index", *plain)]
 
 
 def test_names_of_a_snapshot_stay_names(own_server: PrivateServer, tmp_path: Path) -> None:
