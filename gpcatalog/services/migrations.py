@@ -99,13 +99,13 @@ def _unsafe(asked: ByTable, found: TableMigration) -> tuple[str, ...]:
     )
 
 
-def _two_at_a_time(
-    asked: ByTable, work: Callable[[TablePlan], _T], tables_: list[TablePlan]
+def _side_by_side(
+    asked: ByTable, work: Callable[[TablePlan], _T], tables_: list[TablePlan], at_once: int
 ) -> Iterator[_T]:
-    """What `work` makes of each table, in their order. While the server reads one of them, the
-    other one is worked on here.
+    """What `work` makes of each table, in their order. While the server reads one of them, another
+    one is worked on here.
     """
-    pool = ThreadPoolExecutor(2)
+    pool = ThreadPoolExecutor(at_once)
     try:
         yield from pool.map(work, tables_)
     except BaseException:
@@ -124,6 +124,7 @@ def _translated(
     growth: float,
     slots: int | None,
     window: float | None,
+    at_once: int,
 ) -> Iterator[TableMigration | RefusedStep]:
     """The work on each table, or why there is none."""
     from gpcatalog.migration.operations import RefusedStep
@@ -151,7 +152,7 @@ def _translated(
         except ProbeFailed as e:
             return RefusedStep("", table.name, "table", f"it could not be read: {e.reason}")
 
-    return _two_at_a_time(asked, work, wanted)
+    return _side_by_side(asked, work, wanted, at_once)
 
 
 def write_migration(
@@ -162,13 +163,15 @@ def write_migration(
     count: bool = False,
     only: set[str] | None = None,
     growth: float = 1.5,
+    at_once: int = 2,
     notify: Notify = silent,
 ) -> tuple[Iterator[tuple[str, Iterable[str]]], list[TableMigration], list[RefusedStep]]:
     """Name and text of each file, in pieces that are made when they are asked for; the work in
     them, and what was refused.
 
     count: count the rows of the leaves now; only: names of tables, empty for all; growth: how far
-    leaves may outgrow their planned bytes; notify: takes a line on what was not counted
+    leaves may outgrow their planned bytes; at_once: tables that are worked on at a time; notify:
+    takes a line on what was not counted
     Raises CatalogError (4) when nothing is left to do.
     """
     from gpcatalog.capacity.limits import lock_slots
@@ -196,7 +199,14 @@ def write_migration(
     done: list[TableMigration] = []
     refused: list[RefusedStep] = []
     for found in _translated(
-        session, plan, wanted, counts=counts, growth=growth, slots=slots, window=request.window
+        session,
+        plan,
+        wanted,
+        counts=counts,
+        growth=growth,
+        slots=slots,
+        window=request.window,
+        at_once=at_once,
     ):
         if isinstance(found, RefusedStep):
             refused.append(found)

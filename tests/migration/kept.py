@@ -115,6 +115,6 @@ def again(path: Path) -> tuple[dict[str, str], dict[str, str]]:
     request = Request(**told | {"mode": Mode(told["mode"]), "runner": Runner(told["runner"])})
     session = ReplaySession(Answers().load(kept["answers"]))
     plan = plan_file.read(json.dumps(kept["plan"]))
-    made, _, _ = write_migration(session, plan, request, count=kept["count"])
+    made, _, _ = write_migration(session, plan, request, count=kept["count"], at_once=1)
     files = {name: "".join(pieces) for name, pieces in made}
     return checksums(files, {}), kept["files"]

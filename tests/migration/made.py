@@ -120,7 +120,13 @@ def written(
         place = kept.place(live.server.generation)
         keeper = kept.Keeper(live, place) if place is not None else None
         session = keeper.session if keeper is not None else live
-        made, work, refused = write_migration(session, plan, request or Request(), count=count)
+        made, work, refused = write_migration(
+            session,
+            plan,
+            request or Request(),
+            count=count,
+            at_once=2 if keeper is None else 1,  # answers are kept in the order of the tables
+        )
         files = {name: "".join(pieces) for name, pieces in made}
         if keeper is not None:
             keeper.keep(plan, request or Request(), count, files)

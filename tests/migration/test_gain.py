@@ -29,8 +29,9 @@ ASIDE = (
 _GRANTS = """SELECT count(*) FROM pg_catalog.pg_shdepend
               WHERE deptype = 'a' AND dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"""
 _CATALOGS = "SELECT relname::text FROM pg_catalog.pg_class WHERE relnamespace = 11 AND relkind = 'r' AND reltablespace = 0 ORDER BY 1"
+# pg_proc has the functions of the journal, which are dropped, but not yet removed by VACUUM FULL on the segments
 _BYTES = """SELECT sum(pg_catalog.pg_total_relation_size(oid))::int8 FROM pg_catalog.pg_class
-             WHERE relnamespace = 11 AND relkind = 'r' AND reltablespace = 0 AND relname NOT IN ('pg_statistic', 'pg_description')"""
+             WHERE relnamespace = 11 AND relkind = 'r' AND reltablespace = 0 AND relname NOT IN ('pg_statistic', 'pg_description', 'pg_proc')"""
 
 
 def grants(live: Live) -> dict[int, int]:
