@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from gpcatalog.model.names import oid_array, qualified, quote_ident
 from gpcatalog.model.server import Server
-from gpcatalog.model.traits import Traits
+from gpcatalog.model.traits import Traits, index_text
 
 _T = TypeVar("_T")
 
@@ -34,7 +34,6 @@ class Column:
     generated: bool
     statistics: int
     options: str
-    acl: str
     encoding: str
 
 
@@ -71,15 +70,12 @@ class Index:
         >>> Index("i", 'CREATE INDEX "i x" ON public."a USING b" USING btree (v)', "", "", "", "", False, False, True).body
         'USING btree (v)'
         """
-        name = r'(?:"(?:[^"]|"")*"|[^\s".(]+)'
-        found = re.match(
-            rf"CREATE (?:UNIQUE )?INDEX {name} ON (?:ONLY )?{name}(?:\.{name})? (USING .*)\Z",
-            self.definition,
-            re.S,
-        )
-        if found is None:
-            raise ValueError(self.definition)
-        return found[1]
+        return f"USING {self.text.removeprefix('unique ')}"
+
+    @property
+    def text(self) -> str:
+        """What it is, by `index_text`."""
+        return index_text(self.definition)
 
 
 @dataclass(frozen=True)
@@ -508,7 +504,6 @@ def _columns(rows: Iterable[dict[str, Any]]) -> tuple[Column, ...]:
             generated=r["generated"],
             statistics=r["statistics"],
             options=r["options"],
-            acl=r["acl"] or "",
             encoding=r["encoding"],
         )
         for r in rows

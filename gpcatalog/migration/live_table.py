@@ -25,7 +25,7 @@ from gpcatalog.migration.predicates import Refusal, holding_value, predicate, sa
 from gpcatalog.migration.traits import PropertyStatements, brought_along, dress
 from gpcatalog.model.bounds import BoundKind, parse
 from gpcatalog.model.names import qualified
-from gpcatalog.model.traits import Differ, Traits, privileges_lost
+from gpcatalog.model.traits import Differ, Traits, indexes_lost, privileges_lost
 from gpcatalog.planner import operations as op
 from gpcatalog.planner.plan import TablePlan
 
@@ -186,7 +186,7 @@ class LiveTable:
                 raise Refusal(f"{leaf.name} has grants on columns")
             own = [(c.name, c.type) for c in self.table.columns[leaf.oid]]
             wanted = [(c.name, c.type) for c in self.table.columns[self.table.root.oid]]
-            if (self.classic and own != wanted) or sorted(own) != sorted(wanted):
+            if sorted(own) != sorted(wanted):  # in another order they are copied by name
                 raise Refusal(f"the columns of {leaf.name} differ from those of the table")
         if self.table.root.column_grants and self.classic:
             raise Refusal("the table has grants on columns, which EXCHANGE would lose")
@@ -294,6 +294,19 @@ class LiveTable:
         return tuple(
             (i, i.name if same else index_name(leaf.name, i.name, final, self.taken_indexes))
             for i in self.table.indexes[leaf.oid]
+        )
+
+    def indexes_lost(
+        self, parts: Sequence[Relation], kept: Relation | None, where: str
+    ) -> list[str]:
+        """Return a sentence for each index of these relations that the one which takes their place
+        does not get; kept: whose indexes it gets.
+        """
+        indexes = self.table.indexes
+        return indexes_lost(
+            [[i.text for i in indexes[p.oid]] for p in parts],
+            [i.text for i in indexes[kept.oid]] if kept is not None else (),
+            where,
         )
 
     def statistics_targets(self, leaf: Relation) -> tuple[tuple[str, int], ...]:

@@ -28,8 +28,10 @@ def merged_suffix(start: str, version: int) -> str:
     """How the name of a merged partition ends so that pg_partman reads its start out of it,
     whatever grain it thinks in.
 
-    >>> merged_suffix("2020-01-01", 4), merged_suffix("2020-01-01 06:00:00+00", 4), merged_suffix("2020-01-01", 5), merged_suffix("500", 4)
-    ('p2020_01_01', 'p2020_01_01_0600', 'p20200101', 'p500')
+    >>> merged_suffix("2020-01-01", 4), merged_suffix("2020-01-01 06:00:00+00", 4), merged_suffix("500", 4)
+    ('p2020_01_01', 'p2020_01_01_0600', 'p500')
+    >>> merged_suffix("2020-01-01", 5), merged_suffix("2020-01-01 06:00:00+00", 5)
+    ('p20200101', 'p20200101_060000')
     """
     day, _, clock = start.partition(" ")
     if "-" not in day[1:]:

@@ -20,7 +20,7 @@ def label(relation: Relation) -> str:
     """Name that a partition gets when Greenplum 6 makes it: its own, or the number by which the
     server named its relation.
     """
-    return relation.partition or relation.name.rsplit("_prt_", 1)[-1]
+    return relation.partition or relation.name.rpartition("_prt_")[2]
 
 
 def path(

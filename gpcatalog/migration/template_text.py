@@ -63,7 +63,7 @@ def _name(leaf: Relation, *, classic: bool) -> str:
     return (
         leaf.partition
         if classic
-        else leaf.name.rsplit("_prt_", 1)[-1]
+        else leaf.name.rpartition("_prt_")[2]
         if "_prt_" in leaf.name
         else ""
     )

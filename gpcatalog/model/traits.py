@@ -4,7 +4,8 @@ the losses that they cause.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gpcatalog.model.names import listed
 
@@ -204,6 +205,42 @@ def privileges_lost(
         f" {'' if privilege.startswith('revoked ') else 'not '}granted on {where}"
         for privilege, number in granted.items()
         if privilege not in kept
+    ]
+
+
+def index_text(definition: str) -> str:
+    """Return what an index of pg_get_indexdef is, without its name and table. Raises ValueError.
+
+    >>> index_text('CREATE UNIQUE INDEX "i x" ON public."a USING b" USING btree (v)')
+    'unique btree (v)'
+    """
+    name = r'(?:"(?:[^"]|"")*"|[^\s".(]+)'
+    found = re.match(
+        rf"CREATE (UNIQUE )?INDEX {name} ON (?:ONLY )?{name}(?:\.{name})? USING (.*)\Z",
+        definition,
+        re.S,
+    )
+    if found is None:
+        raise ValueError(definition)
+    return ("unique " if found[1] else "") + found[2]
+
+
+def indexes_lost(parts: Sequence[Iterable[str]], kept: Iterable[str], where: str) -> list[str]:
+    """Return a sentence for each index, by `index_text`, that some of the parts have and the
+    relation that takes their place does not.
+
+    >>> indexes_lost([["btree (v)"], []], [], "the new one")
+    ['index btree (v) on 1 of 2 partitions: not on the new one']
+    """
+    there: dict[str, int] = {}
+    for part in parts:
+        for text in dict.fromkeys(part):
+            there[text] = there.get(text, 0) + 1
+    left = set(kept)
+    return [
+        f"index {text} on {number} of {len(parts)} partitions: not on {where}"
+        for text, number in sorted(there.items())
+        if text not in left
     ]
 
 

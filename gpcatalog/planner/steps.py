@@ -172,7 +172,7 @@ class StepBuilder:
             new, label = name, partition
             for step in path:
                 above = self.relation[step.parent].name
-                own = step.partition_name or step.name.rsplit("_prt_", 1)[-1]
+                own = step.partition_name or step.name.rpartition("_prt_")[2]
                 if not self.classic:  # below its new parent it is called as below the old one
                     own = (
                         step.name[len(above) :].removeprefix("_")

@@ -1,7 +1,7 @@
 -- Facts about partitioned tables for a plan: distribution, objects that depend on partitions and would be lost or block a step,
 -- grants and comments of leaves, EVERY of the last ADD, and the columns and indexes of the root. One row per fact.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_class, pg_am, pg_partition, pg_partition_rule, gp_distribution_policy, pg_constraint, pg_depend, pg_rewrite, pg_trigger, pg_type, pg_shdepend, pg_attrdef, pg_index; opens no table
+-- locks: AccessShareLock on pg_class, pg_am, pg_partition, pg_partition_rule, gp_distribution_policy, pg_constraint, pg_depend, pg_rewrite, pg_trigger, pg_type, pg_shdepend, pg_attrdef, pg_attribute, pg_index; opens no table
 -- cost: one scan of each of these catalogs on the coordinator, and the columns of every root
 WITH tree AS (
     SELECT p.parrelid AS oid, p.parrelid AS root, ''::text AS every

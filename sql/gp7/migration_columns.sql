@@ -8,11 +8,10 @@ SELECT pg_catalog.array_agg(a.attrelid::int8) AS oids, a.attnum::int4 AS number,
        a.attnotnull AS not_null, a.attgenerated <> '' AS generated,
        COALESCE(NULLIF(a.attstattarget, -1), -1)::int4 AS statistics,
        COALESCE(pg_catalog.array_to_string(a.attoptions, ', '), '') AS options,
-       a.attacl::text AS acl,
        COALESCE(pg_catalog.array_to_string(e.attoptions, ', '), '') AS encoding
   FROM pg_catalog.pg_attribute a
   LEFT JOIN (SELECT w.attrelid, w.attnum, w.attoptions FROM pg_catalog.pg_attribute_encoding w WHERE w.attrelid = ANY ({oids}::oid[])) e
          ON e.attrelid = a.attrelid AND e.attnum = a.attnum
  WHERE a.attrelid = ANY ({oids}::oid[]) AND a.attnum > 0 AND NOT a.attisdropped
- GROUP BY a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attgenerated, a.attstattarget, a.attoptions, a.attacl::text, e.attoptions
+ GROUP BY a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attgenerated, a.attstattarget, a.attoptions, e.attoptions
  ORDER BY a.attnum

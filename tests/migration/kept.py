@@ -33,6 +33,7 @@ MODULES = (
     "kill_odd",
     "outside",
     "partman",
+    "refused",
     "replication",
     "room",
     "roundtrip",

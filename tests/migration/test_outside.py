@@ -21,16 +21,22 @@ def test_external(
     fixture: str, default: bool, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_outside")
+    made.roles(dsn, "mig_reader", "mig_writer")
     made.execute(
         dsn,
         "CREATE TABLE t (id int, d date, v text) WITH (appendonly=true) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
         f" (START (date '2020-01-01') END (date '2020-01-03') EVERY (interval '1 day'){', DEFAULT PARTITION other' if default else ''})",
         "INSERT INTO t SELECT i, date '2020-01-01' + i % 2, 'x' || i FROM generate_series(1, 100) i",
+        "GRANT SELECT, INSERT ON t TO mig_reader",
+        "GRANT DELETE ON t TO mig_writer",
         "ANALYZE t",
     )
     rows, picture = made.rows_of(dsn, "t"), zoo.picture(dsn, fixture.removesuffix("_dsn"))
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, COLD))
     assert (files.steps, files.refused) == (2, [])
+    lost = "DELETE of mig_writer on 1 of 1 partitions: not granted on the external table"
+    lines = () if fixture == "gp6_dsn" else (lost,)
+    assert [o.lost for o in files.work[0].forward] == [lines] * 2
     files.run("0000_prepare.sql")
     name = files.forward()[0]
     done = files.run(name, check=False)
@@ -85,6 +91,17 @@ def test_external(
         kind = "relstorage = 'x'" if fixture == "gp6_dsn" else "relkind = 'f'"
         outside = f"SELECT count(*) FROM pg_class WHERE {kind} AND relname LIKE 't\\_1\\_prt\\_%'"
         assert made.asked(dsn, outside) == [(2,)]
+        acls = made.asked(dsn, outside.replace("count(*)", "relacl::text"))
+        for (acl,) in acls:
+            assert "mig_reader=" in acl
+            assert ("mig_writer=" in acl) == (fixture == "gp6_dsn")
+        # a role with privileges cannot be dropped: each is known to depend on them
+        depending = (
+            "SELECT DISTINCT pg_get_userbyid(refobjid)::text FROM pg_shdepend WHERE classid = 1259 AND deptype = 'a'"
+            " AND objid IN (SELECT oid FROM pg_class WHERE "
+        )
+        found = {r for (r,) in made.asked(dsn, depending + outside.partition("WHERE ")[2] + ")")}
+        assert found == {"mig_reader"} | ({"mig_writer"} if fixture == "gp6_dsn" else set())
         assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gpc\\_%'") == [
             (0,)
         ]

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gpcatalog.migration.introspect import ProbeRunner, Relation
+from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation
 from gpcatalog.migration.journal import SCHEMA
-from gpcatalog.migration.live_table import LiveTable
+from gpcatalog.migration.live_table import LiveTable, grants_lost
 from gpcatalog.migration.operations import Context, PartitionOperation, StagingTable, Unit, Writing
 from gpcatalog.migration.predicates import Refusal, predicate
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
@@ -92,6 +92,7 @@ def _translate(live: LiveTable, step: op.Externalise, ask: ProbeRunner) -> Trans
         title=f"rollback: {forward.title}",
         stage=stage,
         rests_on=(),
+        lost=(),
     )
     return [(forward, back)]
 
@@ -129,6 +130,14 @@ def moved_out(live: LiveTable, step: op.Step, unit: Relation) -> MoveToExternal:
         file_bytes=0,
         default=default,
         rests_on=step.rests_on,
+        lost=(
+            *live.indexes_lost([unit], None, "the external table"),
+            *(
+                []
+                if live.classic
+                else grants_lost(_given(unit, classic=False), [unit], "the external table")
+            ),
+        ),
     )
 
 
@@ -187,7 +196,18 @@ def _create_external(
     )
 
 
-def _written_out(context: Context, change: MoveToExternal, table: str) -> list[str]:
+def _given(leaf: Relation, *, classic: bool) -> list[Grant]:
+    """The grants of a leaf that the external table gets: those of roles that may read it.
+
+    On Greenplum 6, EXCHANGE gives it all of the leaf, without their dependency rows: granted
+    before, they are there.
+    """
+    return [g for g in leaf.grants if not g.revoked and (classic or "SELECT" in g.privileges)]
+
+
+def _written_out(
+    context: Context, change: MoveToExternal, table: str, *, classic: bool
+) -> list[str]:
     """The statements that write the rows to files, where that is asked for, and make the external
     table over them.
     """
@@ -196,10 +216,8 @@ def _written_out(context: Context, change: MoveToExternal, table: str) -> list[s
     columns = ", ".join(context.columns)
     distributed = f" DISTRIBUTED {leaf.distribution}" if leaf.distribution else ""
     writable = _create_external(leaf, sink, kind="WRITABLE ", setting=WRITE, tail=distributed)
-    grant = grant_statements(
-        table,
-        (replace(g, grantor="") for g in leaf.grants if "SELECT" in g.privileges and not g.revoked),
-    )
+    given = _given(leaf, classic=classic)
+    grant = grant_statements(table, (replace(g, grantor="") for g in given))
     return [
         f"IF pg_catalog.btrim(pg_catalog.current_setting('{WRITE}')) <> '' THEN",
         "    " + writable,
@@ -235,7 +253,7 @@ def _move_out(
     phases: Phases = [
         (Phase.GUARD, [guard[0], _expect_places(leaf), *guard[1:]]),
         (Phase.LOCK, [lock_from_writers(names), *guard]),
-        (Phase.COPY, _written_out(context, change, table)),
+        (Phase.COPY, _written_out(context, change, table, classic=writer.classic)),
         (
             Phase.PROVE,
             [

@@ -165,7 +165,7 @@ def _convert(live: LiveTable, step: op.Convert, ask: ProbeRunner) -> Translation
     unit = step.units[0]
     return [
         _Replacement(
-            live, step, unit.name, unit.partition or unit.name.rsplit("_prt_", 1)[-1]
+            live, step, unit.name, unit.partition or unit.name.rpartition("_prt_")[2]
         ).operations()
     ]
 
@@ -332,6 +332,7 @@ class _Replacement:
 
     def _stages(self) -> tuple[list[StagingTable], dict[str, Traits], list[str]]:
         """Return the tables to build, the traits of each by its name, and what is lost."""
+        live = self.live
         stages: list[StagingTable] = []
         traits_of: dict[str, Traits] = {}
         lost: list[str] = []
@@ -342,9 +343,7 @@ class _Replacement:
             parts = [leaf for leaf in self.leaves if lane_of[leaf.name] == n]
             if not parts:
                 raise Refusal("a new leaf has no old leaves")
-            like = self.table.relations.get(new.like) or parts[-1]
-            if like.oid not in {p.oid for p in parts}:
-                like = parts[-1]
+            like = next((p for p in parts if p.oid == new.like), parts[-1])
             traits, missing = self._together(parts, like)
             if new.storage and new.storage != like.storage:
                 traits, more = converted(traits, new.storage, like.options)
@@ -353,6 +352,7 @@ class _Replacement:
             lost += [
                 *missing,
                 *grants_lost(stage.grants, parts, "the new partition"),
+                *live.indexes_lost(parts, like, "the new partition"),
                 *self._index_comments_lost(parts, like),
             ]
             traits_of[stage.name] = traits

@@ -198,14 +198,15 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
     live.leaf_obstacles(leaves)
     hanging = _hanging(live, ask)
     asked = table.relations.get(step.new[0].like) if step.new else None
-    like = asked if asked is not None and asked in leaves else max(leaves, key=lambda r: r.oid)
+    like = asked if asked in leaves else max(leaves, key=lambda r: r.oid)
     # of another storage than heap the leaf knows the columns' encodings
     pattern = like if table.server.greenplum else root
     names = [c.name for c in table.columns[root.oid]]
     if [c.name for c in table.columns[pattern.oid]] != names:
         raise Refusal(f"the columns of {like.name} have a different order than those of the table")
+    of_table = sorted(i.text for i in table.indexes[root.oid])
     for leaf in leaves:
-        if len(table.indexes[leaf.oid]) != len(table.indexes[root.oid]):
+        if sorted(i.text for i in table.indexes[leaf.oid]) != of_table:
             raise Refusal(f"the indexes of {leaf.name} differ from those of the table")
     digest = live.digest(step)
     traits = _kept_traits(live, leaves)
