@@ -21,7 +21,7 @@ from gpcatalog.audit.verdicts import bloat_limits
 from gpcatalog.capacity import session_start
 from gpcatalog.lab.postgres import PrivateServer
 from gpcatalog.migration import vacuum_full
-from gpcatalog.migration.maintenance import script, treatments
+from gpcatalog.migration.maintenance import rates, script, treatments
 from gpcatalog.migration.window import LOCK, Window
 from gpcatalog.store.snapshot import Snapshot
 from tests import greenplum
@@ -315,7 +315,12 @@ def test_nothing_to_do_says_so(tmp_path: Path) -> None:
 
 
 def test_only_what_the_server_names_gets_a_statement() -> None:
-    def script_of(relation: str, kind: str = "block directory", bloat: float | None = 288.0) -> str:
+    def script_of(
+        relation: str,
+        kind: str = "block directory",
+        bloat: float | None = 288.0,
+        window: float | None = None,
+    ) -> str:
         one = AuxiliaryRelation(
             schema="s", name="t\nDROP TABLE x; --", relation=relation, kind=kind, segments=1, bytes=9 << 20,
             reclaimable=8 << 20, worst_content=0, worst_bytes=9 << 20, worst_rows=1, worst_needed=32768,
@@ -326,13 +331,19 @@ def test_only_what_the_server_names_gets_a_statement() -> None:
         )
         with Snapshot(Path(__file__).parent.parent / "fixtures/greenplum6.gpcatalog") as snapshot:
             report = build(snapshot)
-        return script(msgspec.structs.replace(report, catalogs=(), auxiliary=found))
+        return script(msgspec.structs.replace(report, catalogs=(), auxiliary=found), window)
 
     said = script_of("pg_aoseg.pg_aoblkdir_16443")
     (statement,) = [line for line in said.splitlines() if "aoblkdir" in line]
     assert statement.startswith("VACUUM FULL pg_aoseg.pg_aoblkdir_16443;  -- ")
     index = script_of("pg_aoseg.pg_aoblkdir_16443_index", "index of a block directory")
     assert "REINDEX INDEX pg_aoseg.pg_aoblkdir_16443_index;" in index
+    # in a window by the slow end of the range: VACUUM FULL writes what is live, REINDEX reads all
+    for text, read in ((script_of("pg_aoseg.pg_aoblkdir_16443", window=60.0), 32768),
+                       (script_of("pg_aoseg.pg_aoblkdir_16443_index", "index of a block directory", window=60.0), 9 << 20)):  # fmt: skip
+        needed = re.search(r":started \+ ([\d.]+) <=", text)
+        assert needed is not None
+        assert float(needed[1]) == pytest.approx(read / rates()[0], abs=0.06), text
     for little in (None, 1.2):
         assert "VACUUM" not in script_of("pg_aoseg.pg_aoblkdir_16443", bloat=little)
     for other in ("public.orders", "pg_aoseg.orders", "pg_aoseg.pg_aoblkdir_1; DROP TABLE x"):

@@ -189,6 +189,40 @@ def test_unpartition_of_two_levels_and_back(
     files.run("cleanup.sql")
 
 
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
+def test_templates_of_two_levels_come_back(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Of three levels, two have a template: the rollback sets both, and a new partition gets both."""
+    generation = FIXTURES[fixture]
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_deeper")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, d date, v text, n int) WITH (appendonly=true) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
+        " SUBPARTITION BY LIST (v) SUBPARTITION TEMPLATE (SUBPARTITION a VALUES ('a'), DEFAULT SUBPARTITION o)"
+        " SUBPARTITION BY RANGE (n) SUBPARTITION TEMPLATE (SUBPARTITION low START (0) END (5) WITH (appendonly=true),"
+        " SUBPARTITION mid START (5) END (9), DEFAULT SUBPARTITION high)"
+        " (START (date '2020-01-01') END (date '2020-01-03') EVERY (interval '1 day'))",
+        "INSERT INTO t SELECT i, date '2020-01-01' + i % 2, CASE i % 3 WHEN 0 THEN 'a' ELSE 'x' END, i % 12 FROM generate_series(1, 200) i",
+        "ANALYZE t",
+    )
+    rows, picture = made.rows_of(dsn, "t"), zoo.picture(dsn, generation)
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, PLAIN))
+    assert (files.steps, files.refused) == (1, [])
+    files.all()
+    files.run("rollback/0001_public_t.sql")
+    assert made.rows_of(dsn, "t") == rows
+    assert zoo.changed(picture, zoo.picture(dsn, generation)) == []
+    made.execute(
+        dsn, "ALTER TABLE t ADD PARTITION new START (date '2020-01-04') END (date '2020-01-05')"
+    )
+    assert made.asked(
+        dsn,
+        "SELECT count(*) FROM pg_class WHERE relname LIKE 't_1_prt_new_2_prt_%_3_prt_%' AND relkind = 'r'",
+    ) == [(6,)]
+    files.run("cleanup.sql")
+
+
 @pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn"])
 def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     generation = FIXTURES[fixture]
@@ -237,6 +271,33 @@ def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
     assert (
         made.asked(dsn, "SELECT conname FROM pg_constraint WHERE conname LIKE 'gpcatalog%'") == []
     )
+
+
+@pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn"])
+def test_flatten_over_a_hash(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """The only partition of a hash takes every row: its bound says nothing that a row would have to satisfy."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_flat_hash")
+    tail = " DISTRIBUTED BY (id)" if fixture == "gp7_dsn" else ""
+    made.execute(dsn, f"CREATE TABLE t (id int, d date) PARTITION BY RANGE (d){tail}")
+    for n in range(1, 4):
+        made.execute(
+            dsn,
+            f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('2020-01-0{n}') TO ('2020-01-0{n + 1}') PARTITION BY HASH (id)",
+            f"CREATE TABLE t_{n}_all PARTITION OF t_{n} FOR VALUES WITH (MODULUS 1, REMAINDER 0)",
+        )
+    made.execute(
+        dsn, "INSERT INTO t SELECT i, date '2020-01-01' + i % 3 FROM generate_series(1, 90) i"
+    )
+    picture, rows = zoo.picture(dsn, FIXTURES[fixture]), made.rows_of(dsn, "t")
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, FLAT))
+    assert (files.steps, files.refused) == (3, [])
+    files.all()
+    assert made.rows_of(dsn, "t") == rows
+    assert not [n for n in zoo.picture(dsn, FIXTURES[fixture]) if n.endswith("_all")]
+    files.run("rollback/0001_public_t.sql")
+    assert made.rows_of(dsn, "t") == rows
+    assert zoo.picture(dsn, FIXTURES[fixture]).keys() == picture.keys()
+    files.run("cleanup.sql")
 
 
 def test_leaves_that_changed_places_stay(pg_dsn: str, tmp_path: Path) -> None:

@@ -235,6 +235,9 @@ def test_no_row_leaves_without_consent(fixture: str, request: pytest.FixtureRequ
     made.execute(dsn, "UPDATE gpcatalog_journal.upkeep SET at = at - interval '7 days'")
     year, text = night(dsn, RETIRE, allow_drop=True)
     assert "LOST: public.t: all rows of 1 partition" in text
+    removals = len(re.findall(r"(?m)^-- public\.t: drop 1 partition with rows", text))
+    assert removals in (9, 10)
+    assert f"Upkeep of 1 table: 0 new partitions, 0 merges, {removals} removals." in text
     done = year.run(text)
     assert done.returncode == 0, done.stderr
     left = made.asked(dsn, "SELECT count(*), min(d) FROM t")
@@ -478,6 +481,19 @@ def test_what_was_refused_ends_psql_with_an_error(pg_dsn: str) -> None:
     assert "row type" in done.stderr
     leaves = year.leaves()
     assert (leaves["good"], leaves["bad"]) == (10, 5)
+
+
+def test_a_partition_in_use_since_the_audit_stays(pg_dsn: str) -> None:
+    """A view came behind the snapshot: that partition is refused, the others go."""
+    dsn = fresh_database(pg_dsn, "upkeep_in_use")
+    daily(dsn, "t", 30)
+    oldest = f"t_{datetime.now(UTC).date() - timedelta(29):%Y%m%d}"
+    view = f"CREATE VIEW seen AS SELECT v FROM {oldest}"
+    year, text = night(dsn, RETIRE, allow_drop=True, meanwhile=view)
+    assert f"a view uses it: {oldest} (seen)" in year.errors
+    assert f"DROP TABLE public.{oldest}" not in text
+    next_one = f"t_{datetime.now(UTC).date() - timedelta(28):%Y%m%d}"
+    assert f"DROP TABLE public.{next_one}" in text
 
 
 def test_published_tables_get_partitions_and_keep_them(pg_dsn: str) -> None:
