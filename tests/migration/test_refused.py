@@ -64,6 +64,7 @@ DECLARATIVE: Obstacles = {
     ),
     "less": (("DROP TABLE {t}_2",), "changed since it was planned: {t}_2 is gone"),
     "named": (("ALTER TABLE {t}_3 RENAME TO {t}_a",), "{t}_3 is now called {t}_a"),
+    "first": (("ALTER TABLE {t}_3 RENAME TO {t}_0",), "{t}_3 is now called {t}_0"),
     "wider": (
         (
             "ALTER TABLE {t} DETACH PARTITION {t}_4",
@@ -104,6 +105,14 @@ POSTGRESQL: Obstacles = {
     "published": (
         ("CREATE PUBLICATION own FOR TABLE {l}",),
         "a publication names it: {l} (own)",
+    ),
+    # its first leaf is older than the table
+    "older": (
+        (
+            "CREATE INDEX {t}_i ON {l} (id)",
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{t}_i'::regclass",
+        ),
+        "it has an invalid index: {l} ({t}_i)",
     ),
     "public": (
         ("CREATE PUBLICATION of_root FOR TABLE {t}",),
@@ -162,14 +171,15 @@ def table(name: str, generation: str) -> list[str]:
             f"CREATE TABLE {name} (id int, d date, v text) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
             " (START (date '2020-01-01') END (date '2020-01-05') EVERY (interval '1 day'))"
         ]
+    columns = "(id int, d date, v text)"
     tail = " DISTRIBUTED BY (id)" if generation == "gp7" else ""
-    return [
-        f"CREATE TABLE {name} (id int, d date, v text) PARTITION BY RANGE (d){tail}",
-        *(
-            f"CREATE TABLE {name}_{n} PARTITION OF {name} FOR VALUES FROM ('2020-01-0{n}') TO ('2020-01-0{n + 1}')"
-            for n in range(1, 5)
-        ),
-    ]
+    root = f"CREATE TABLE {name} {columns} PARTITION BY RANGE (d){tail}"
+    days = [f"FOR VALUES FROM ('2020-01-0{n}') TO ('2020-01-0{n + 1}')" for n in range(1, 5)]
+    made_as = [f"CREATE TABLE {name}_{n} PARTITION OF {name} {d}" for n, d in enumerate(days, 1)]
+    if name == "r_older":
+        attached = f"ALTER TABLE {name} ATTACH PARTITION {name}_1 {days[0]}"
+        return [f"CREATE TABLE {name}_1 {columns}", root, attached, *made_as[1:]]
+    return [root, *made_as]
 
 
 @pytest.mark.parametrize("fixture", FIXTURES)

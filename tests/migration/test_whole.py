@@ -417,6 +417,36 @@ def test_unpartition_with_many_comments(pg_dsn: str, tmp_path: Path) -> None:
         made.execute(dsn, *(f"COMMENT ON TABLE {leaf} IS 'of its own'" for leaf in leaves))
 
 
+def test_toast_options_that_all_leaves_have(pg_dsn: str, tmp_path: Path) -> None:
+    """A partitioned table has no TOAST table: what all leaves have alike is the table's, what some have is lost."""
+    dsn = fresh_database(pg_dsn, "mig_toast")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (d date, v text) PARTITION BY RANGE (d)",
+        *zoo._pg_days("t", first="2020-01-01", number=4),
+    )
+    leaves = [
+        name for (name,) in made.asked(dsn, "SELECT inhrelid::regclass::text FROM pg_inherits")
+    ]
+    made.execute(
+        dsn,
+        *(f"ALTER TABLE {leaf} SET (toast.autovacuum_enabled=false)" for leaf in leaves),
+        "INSERT INTO t SELECT date '2020-01-01' + i % 4, 'x' FROM generate_series(1, 50) i",
+    )
+    plan = made.plan_of(dsn, PLAIN)
+    files = made.written(dsn, tmp_path / "all", plan)
+    assert [o.lost for o in files.work[0].forward] == [()]
+    files.all()
+    options = "SELECT x.reloptions FROM pg_class c JOIN pg_class x ON x.oid = c.reltoastrelid WHERE c.relname = 't'"
+    assert made.asked(dsn, options) == [(["autovacuum_enabled=false"],)]
+    files.run("rollback/0001_public_t.sql")
+    made.execute(dsn, f"ALTER TABLE {leaves[0]} RESET (toast.autovacuum_enabled)")
+    some = made.written(dsn, tmp_path / "some", made.plan_of(dsn, PLAIN))
+    ((lost,),) = [o.lost for o in some.work[0].forward]
+    assert "options of the TOAST table" in lost
+    assert "toast.autovacuum_enabled" not in (some.folder / some.forward()[0]).read_text()
+
+
 def test_unpartition_with_an_identity_column(pgnew_dsn: str, tmp_path: Path) -> None:
     """One that came since the plan: its sequence cannot move to another table."""
     dsn = fresh_database(pgnew_dsn, "mig_identity")

@@ -496,6 +496,21 @@ def test_a_partition_in_use_since_the_audit_stays(pg_dsn: str) -> None:
     assert f"DROP TABLE public.{next_one}" in text
 
 
+def test_new_partitions_then_removals_then_merges(pg_dsn: str) -> None:
+    """What a night cannot do without comes first; merges take the longest."""
+    dsn = fresh_database(pg_dsn, "upkeep_order")
+    daily(dsn, "t", 120)
+    daily(dsn, "u", 120)
+    rules = ALL + 'keep = "110d"\nretention = "detach"\ngrains = { month = "20d" }\n'
+    year, text = night(dsn, rules)
+    kinds = re.findall(r"(?m)^-- ===== public\.[tu] · (?:upkeep-)?(\w+?)-", text)
+    order = list(dict.fromkeys(kinds))
+    assert order == ["create", "detach", "merge"], kinds
+    assert kinds == sorted(kinds, key=order.index)
+    assert f"{kinds.count('merge')} merges, {kinds.count('detach')} removals" in text
+    assert year.run(text).returncode == 0
+
+
 def test_published_tables_get_partitions_and_keep_them(pg_dsn: str) -> None:
     """Subscribers would not get an exchange; a new partition is published like the others."""
     dsn = fresh_database(pg_dsn, "upkeep_published")
