@@ -15,7 +15,6 @@ from gpcatalog.model.traits import (
     Traits,
     converted,
     index_properties_lost,
-    indexes_lost,
     merged,
     privileges_lost,
     replaced,
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from gpcatalog.planner.plan import TablePlan
     from gpcatalog.planner.sets.reader import Reader
 
-_PRIVILEGE, _INDEX = "privilege", "index"
-_INDEXES, _COMMENT = ("index properties", ""), ("table comment", "")
+_PRIVILEGE, _INDEXES, _COMMENT = "privilege", ("index properties", ""), ("table comment", "")
 
 
 def possible(reader: Reader, plans: Sequence[TablePlan]) -> set[int]:
@@ -52,15 +50,9 @@ def possible(reader: Reader, plans: Sequence[TablePlan]) -> set[int]:
 def _split(properties: Traits) -> tuple[dict[tuple[str, str], str], list[str]]:
     """Traits that the rules merge, and privileges."""
     plain = {
-        k: v
-        for k, v in properties.items()
-        if k[0] not in (_PRIVILEGE, _INDEX) and k not in (_INDEXES, _COMMENT)
+        k: v for k, v in properties.items() if k[0] != _PRIVILEGE and k not in (_INDEXES, _COMMENT)
     }
     return plain, [name for what, name in properties if what == _PRIVILEGE]
-
-
-def _indexes(properties: Traits) -> list[str]:
-    return [name for what, name in properties if what == _INDEX]
 
 
 def lost(properties: Properties, step: op.AnyStep) -> tuple[str, ...]:
@@ -125,16 +117,8 @@ def _merged(properties: Properties, parts: Sequence[op.Leaf], storage: str) -> l
     except Differ:  # a migration refuses it, and says why
         found = []
     found += privileges_lost([privileges for _, privileges in split], kept, "the new partition")
-    found += indexes_lost([_indexes(p) for p in every], _indexes(every[-1]), "the new partition")
     return found + index_properties_lost(
         [p.get(_INDEXES) for p in every], every[-1].get(_INDEXES), parts[-1].name
-    )
-
-
-@_lost.register
-def _(step: op.Externalise, properties: Properties) -> list[str]:
-    return indexes_lost(
-        [_indexes(properties.of(leaf.oid)) for leaf in step.leaves], (), "the external table"
     )
 
 

@@ -32,7 +32,6 @@ from gpcatalog.model.file_choice import FileChoice
 from gpcatalog.model.names import oid_array
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import SPEED, SPEED_DISPATCHED, Timing
-from gpcatalog.model.traits import index_text
 from gpcatalog.probes import clients as client_queries
 from gpcatalog.probes import latency, library
 from gpcatalog.probes.auxiliary import keep_auxiliary
@@ -365,8 +364,7 @@ class Collector:
         for start in range(0, len(oids), PROPERTIES_BATCH):
             part = oid_array(oids[start : start + PROPERTIES_BATCH])
             for row in self.session.rows("partition_properties", oids=part):
-                name = index_text(row["name"]) if row["what"] == "index" else row["name"]
-                found[row["oid"]][row["what"], name] = row["value"]
+                found[row["oid"]][row["what"], row["name"]] = row["value"]
         return [
             {"root": root, "oid": root, "fact": properties.FACT, "detail": detail}
             for root, parts in sorted(below.items())

@@ -1,7 +1,7 @@
--- Properties of some partitions and of their tables, one row each: defaults, storage, options, comments, privileges, constraints, triggers,
--- indexes and statistics objects. `what` is the kind, `name` the column, constraint, trigger, role or object, `value` its SQL.
+-- Properties of some partitions and of their tables, one row each: defaults, storage, options, comments, privileges, constraints, triggers
+-- and statistics objects. `what` is the kind, `name` the column, constraint, trigger, role or object, `value` its SQL.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_attribute, pg_attrdef, pg_type, pg_description, pg_constraint, pg_trigger, pg_class, pg_index, pg_statistic_ext, pg_namespace, and on each index for a moment (pg_get_indexdef); opens no table
+-- locks: AccessShareLock on pg_attribute, pg_attrdef, pg_type, pg_description, pg_constraint, pg_trigger, pg_class, pg_index, pg_statistic_ext, pg_namespace; opens no table
 -- cost: one index lookup per column, constraint, trigger and index of theirs
 -- include traits
 -- include properties_check

@@ -11,21 +11,5 @@ WITH tree AS (
       FROM pg_catalog.pg_partition_rule r JOIN pg_catalog.pg_partition p ON p.oid = r.paroid
      WHERE r.parchildrelid <> 0
 ),
-part AS (SELECT t.root, t.oid FROM tree t WHERE t.oid <> t.root),
-keys AS (
-    SELECT t.oid, pg_catalog.string_agg(k.text, ';' ORDER BY k.text) AS text
-      FROM tree t
-      JOIN pg_catalog.pg_index i ON i.indrelid = t.oid
-     CROSS JOIN LATERAL (SELECT pg_catalog.concat(i.indexprs::text, i.indpred::text) AS text) e
-     CROSS JOIN LATERAL (SELECT pg_catalog.concat_ws(' ', i.indkey, i.indclass, i.indoption, i.indisunique,
-                                pg_catalog.regexp_replace(e.text, ':location -?[0-9]+', '', 'g')) AS text) k
-     GROUP BY 1
-)
+part AS (SELECT t.root, t.oid FROM tree t WHERE t.oid <> t.root)
 -- include uneven
-UNION
--- no index of a partition is known to belong to one of its table
-SELECT p.root::int8, p.oid::int8
-  FROM part p
-  LEFT JOIN keys k ON k.oid = p.oid
-  LEFT JOIN keys r ON r.oid = p.root
- WHERE k.text IS DISTINCT FROM r.text
