@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -104,7 +105,7 @@ class Liar(threading.Thread):
                 client, _ = self.socket.accept()
             except OSError:
                 return
-            with client:
+            with client, contextlib.suppress(ConnectionError):
                 client.recv(1024)
                 client.sendall(self.greeting)
 

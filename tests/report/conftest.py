@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from gpcatalog.emit.metrics import clusters, text_format
-from tests.report.prometheus import Prometheus, serving
+from tests.report.prometheus import Prometheus, one_page
 from tests.test_cli import FIXTURE, run
 
 
@@ -36,11 +36,10 @@ def prometheus(metrics_text: str, tmp_path_factory: pytest.TempPathFactory) -> I
             flags=re.M,
         )
 
-    server = serving(page)
-    made = Prometheus(tmp_path_factory.mktemp("prometheus"), server.server_address[1])
-    try:
-        made.wait_for("gpcatalog_server")
-        yield made
-    finally:
-        made.close()
-        server.shutdown()
+    with one_page(page) as port:
+        made = Prometheus(tmp_path_factory.mktemp("prometheus"), port)
+        try:
+            made.wait_for("gpcatalog_server")
+            yield made
+        finally:
+            made.close()

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
-import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 from gpcatalog.emit.alerts import rules_text
 from gpcatalog.lab.postgres import free_port
 from tests.conftest import program, wait_for_port
+from tests.web import serving
 
 
-def serving(page: Callable[[], str]) -> ThreadingHTTPServer:
-    """A web server with one page in the text format of Prometheus."""
+@contextlib.contextmanager
+def one_page(page: Callable[[], str]) -> Iterator[int]:
+    """The port of a web server with one page in the text format of Prometheus."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -32,9 +34,8 @@ def serving(page: Callable[[], str]) -> ThreadingHTTPServer:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
+    with serving(Handler) as port:
+        yield port
 
 
 class Prometheus:

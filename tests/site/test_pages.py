@@ -9,7 +9,6 @@ import json
 import re
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from tests.report.test_browser import (
     Pages,
     words_of,
 )
+from tests.web import serving
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium"),
@@ -83,10 +83,8 @@ def served(folder: Path) -> Iterator[str]:
             pass
 
     handler = functools.partial(Quiet, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with serving(handler) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def opened(profile: Path, address: str) -> tuple[str, list[str]]:
