@@ -446,7 +446,9 @@ def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
         table.code |= {(row["schema"], row["name"]) for row in ask("migration_code", oids=text)}
         table.traits |= _shared(part, ask("migration_traits", oids=text), _traits)
         columns = _shared(part, ask("migration_columns", oids=text), _columns)
-        table.columns |= {oid: known.setdefault(found, found) for oid, found in columns.items()}
+        distinct = {id(found): found for found in columns.values()}  # a hash looks at all columns
+        once = {at: known.setdefault(found, found) for at, found in distinct.items()}
+        table.columns |= {oid: once[id(found)] for oid, found in columns.items()}
         for oid in part:
             table.indexes[oid] = ()
         for r in ask("migration_indexes", oids=text):

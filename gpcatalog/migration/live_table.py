@@ -168,6 +168,7 @@ class LiveTable:
 
     def leaf_obstacles(self, leaves: list[Relation]) -> None:
         """Raise Refusal for leaves that cannot be replaced or dropped safely."""
+        alike = self.table.columns[self.table.root.oid]
         for leaf in leaves:
             self.refuse_dependents(leaf)
         for leaf in leaves:
@@ -184,10 +185,11 @@ class LiveTable:
                 )
             if leaf.column_grants and self.classic:
                 raise Refusal(f"{leaf.name} has grants on columns")
-            own = [(c.name, c.type) for c in self.table.columns[leaf.oid]]
-            wanted = [(c.name, c.type) for c in self.table.columns[self.table.root.oid]]
-            if sorted(own) != sorted(wanted):  # in another order they are copied by name
-                raise Refusal(f"the columns of {leaf.name} differ from those of the table")
+            own = self.table.columns[leaf.oid]
+            if own is not alike:  # leaves share what they have alike
+                if _names_and_types(own) != _names_and_types(alike):
+                    raise Refusal(f"the columns of {leaf.name} differ from those of the table")
+                alike = own
         if self.table.root.column_grants and self.classic:
             raise Refusal("the table has grants on columns, which EXCHANGE would lose")
 
@@ -410,6 +412,11 @@ class LiveTable:
             at = next(c for c in self.table.children(at.oid) if c.kind != "leaf")
             reached[level] = f"{reached[level - 1]} ALTER PARTITION {self.address(at)}"
         return tuple((reached[level], tuple(found[level])) for level in sorted(found, reverse=True))
+
+
+def _names_and_types(columns: Iterable[Column]) -> list[tuple[str, str]]:
+    """Sorted, as columns in another order are copied by name."""
+    return sorted((c.name, c.type) for c in columns)
 
 
 def grants_lost(kept: Iterable[Grant], parts: Sequence[Relation], where: str) -> list[str]:

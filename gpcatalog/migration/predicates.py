@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 
 from gpcatalog.migration.classic_spelling import constant
 from gpcatalog.model.bounds import (
@@ -113,8 +114,12 @@ def holding_value(bound: Bound) -> str:
 
 def same_bound(one: str, other: str) -> bool:
     """Two spellings of one bound: equal but for casts and white space."""
-    plain = [re.sub(r"\s+|::[\w \"().]+?(?=[,)]|$)", "", t) for t in (one, other)]
-    return one == other or plain[0] == plain[1]
+    return one == other or _plain(one) == _plain(other)
+
+
+@lru_cache(maxsize=4096)
+def _plain(bound: str) -> str:
+    return re.sub(r"\s+|::[\w \"().]+?(?=[,)]|$)", "", bound)
 
 
 def has_both_ends(text: str) -> bool:

@@ -72,6 +72,11 @@ def qualified_always(schema: str, name: str) -> str:
 
 def array(values: Iterable[str]) -> str:
     """An array of text."""
+    return _array(tuple(values))
+
+
+@lru_cache(maxsize=64)  # a step has the list of its leaves many times
+def _array(values: tuple[str, ...]) -> str:
     items = ", ".join(literal(v) for v in values)
     return f"ARRAY[{items}]::pg_catalog.text[]"
 

@@ -52,12 +52,12 @@ def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str],
     found: dict[tuple[str, str], str] = {}
     lost: list[str] = []
     newest = parts[-1]
-    keys = dict.fromkeys(k for p in parts for k in p)
-    for key in keys:
+    different = [newest] if all(p is newest for p in parts) else parts
+    for key in dict.fromkeys(k for p in different for k in p):
         what, name = key
         if what.startswith("statistics"):
             continue
-        values = [p.get(key) for p in parts]
+        values = [p.get(key) for p in different]
         value = values[0] if all(v == values[0] for v in values) else None
         if value is not None:
             found[key] = value
@@ -122,7 +122,8 @@ def _sentence(
 def _statistics(parts: Sequence[Traits], lost: list[str]) -> dict[tuple[str, str], str]:
     """Statistics objects that all partitions have alike, under the newest one's names."""
     found: dict[tuple[str, str], str] = {}
-    texts = [{v for (w, _), v in p.items() if w == "statistics"} for p in parts]
+    distinct = {id(p): p for p in parts}.values()
+    texts = [{v for (w, _), v in p.items() if w == "statistics"} for p in distinct]
     common = set.intersection(*texts)
     for (what, name), text in parts[-1].items():
         if what == "statistics" and text in common:

@@ -93,7 +93,8 @@ class Probe:
         return f"/* gpcatalog:{self.name} */ {fill(body, **SOURCES | values).strip()}"
 
 
-def _found(file: str, server: Server, area: str = "") -> tuple[str, str] | None:
+@functools.cache  # a migration asks the same probes for each table
+def _found(file: str, generation: str, area: str = "") -> tuple[str, str] | None:
     """The first folder of the search path that has this file, and its text with what it includes in
     its place.
 
@@ -101,14 +102,25 @@ def _found(file: str, server: Server, area: str = "") -> tuple[str, str] | None:
     is said once.
     area: a folder of sql/ with folders of generations of its own, searched before the others
     """
-    places = search_path(server)
+    places = generations.known(generation).folders
     for place in (*(f"{area}/{p}" for p in places if area), *places):
         path = folder() / place / file
         if path.is_file():
             return place, _INCLUDE.sub(
-                lambda line: part(line[1], server, area=area), path.read_text(encoding="utf-8")
+                lambda line: _part(line[1], generation, area), path.read_text(encoding="utf-8")
             )
     return None
+
+
+def _part(name: str, generation: str, area: str) -> str:
+    found = _found(f"{name}.part", generation, area)
+    if found is None:
+        raise CatalogError(
+            f"this installation of gpcatalog has no file {name}.part",
+            hint="reinstall gpcatalog",
+            exit_code=Exit.INTERNAL,
+        )
+    return found[1]
 
 
 def fill(text: str, **values: str) -> str:
@@ -123,14 +135,7 @@ def part(name: str, server: Server, *, area: str = "") -> str:
     area: "journal" for the functions that migrations install
     Raises CatalogError when no folder of its search path has it.
     """
-    found = _found(f"{name}.part", server, area)
-    if found is None:
-        raise CatalogError(
-            f"this installation of gpcatalog has no file {name}.part",
-            hint="reinstall gpcatalog",
-            exit_code=Exit.INTERNAL,
-        )
-    return found[1]
+    return _part(name, server.generation, area)
 
 
 def probe(name: str, server: Server) -> Probe:
@@ -138,7 +143,7 @@ def probe(name: str, server: Server) -> Probe:
 
     Raises CatalogError when no folder of its search path has it.
     """
-    found = _found(f"{name}.sql", server)
+    found = _found(f"{name}.sql", server.generation)
     if found is not None:
         return Probe(name, *found)
     raise CatalogError(
