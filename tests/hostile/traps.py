@@ -545,6 +545,8 @@ TRAPS: tuple[Trap, ...] = (
         ),
         key="RANGE (d app.evil_days)",
         bounds=WIDE,
+        # pg_get_indexdef opens the table of an index
+        more=("CREATE INDEX {n}_i ON {t} (v)", "CREATE INDEX ON {l} (id)"),
         impossible=_not_six("no operator class of a partition key"),
     ),
     Trap(

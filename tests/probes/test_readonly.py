@@ -115,15 +115,29 @@ def test_the_session_is_guarded(database: str) -> None:
             session.query("CREATE TABLE never (a int)")
 
 
-def test_a_locked_leaf_does_not_stop_the_audit(database: str, tmp_path: Path) -> None:
+def test_locked_tables_do_not_stop_the_audit(database: str, tmp_path: Path) -> None:
+    """All tables and indexes, and a partition of which everything is described as it differs from its table."""
     with psycopg.connect(database) as holder:
-        names = [
-            r[0]
-            for r in holder.execute(
-                "SELECT oid::regclass::text FROM pg_catalog.pg_class WHERE relname ~ '^sales_' AND relkind = 'r'"
-            )
-        ]
-        holder.execute(f"LOCK TABLE ONLY {names[0]} IN ACCESS EXCLUSIVE MODE")
+        leaf = holder.execute(
+            "SELECT min(oid::regclass::text) FROM pg_catalog.pg_class WHERE relname ~ '^sales_' AND relkind = 'r'"
+        ).fetchone()[0]
+        column = holder.execute(
+            "SELECT pg_catalog.quote_ident(attname) FROM pg_catalog.pg_attribute"
+            " WHERE attrelid = %s::regclass AND attnum = 1",
+            (leaf,),
+        ).fetchone()[0]
+        holder.execute(f"CREATE INDEX own_index ON {leaf} ({column}) WHERE {column} IS NOT NULL")
+        holder.execute(f"COMMENT ON TABLE {leaf} IS 'its own'")
+        holder.execute(f"GRANT SELECT ON {leaf} TO PUBLIC")
+        holder.commit()
+        for (name,) in holder.execute(
+            "SELECT oid::regclass::text FROM pg_catalog.pg_class"
+            " WHERE oid >= 16384 AND relkind IN ('r', 'p')"
+            "   AND pg_catalog.pg_get_userbyid(relowner) = current_user"
+            " ORDER BY oid"
+        ).fetchall():
+            holder.execute(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE")
+        holder.execute(f"REINDEX TABLE {leaf}")  # locks the indexes
         with connect(database, timeouts=Timeouts(lock_ms=300)) as session:
             path = collect(session, tmp_path / "s.gpcatalog")
         holder.rollback()
