@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterable
 from enum import StrEnum
+from itertools import pairwise
 from types import FrameType
 from typing import Annotated, NoReturn
 
@@ -216,6 +217,22 @@ def _only(name: str) -> typer.Typer:
     return one
 
 
+def _failed(message: str, hint: str, exit_code: int) -> int:
+    """Report a failure; returns the exit code of the process.
+
+    A Nagios plugin says it on standard output, and its state is UNKNOWN. What the command line asks
+    for is looked for in its words: the failure can be that it could not be read.
+    """
+    words = sys.argv[1:]
+    if "--format=nagios" in words or ("--format", "nagios") in pairwise(words):
+        from gpcatalog.commands.audit import unknown_state
+
+        progress_done()
+        return unknown_state(message)
+    fail(message, hint, exit_code=exit_code)
+    return exit_code
+
+
 def _run() -> int:
     """Run a command and turn what happens into an exit code and at most one message."""
     try:
@@ -239,8 +256,7 @@ def _run() -> int:
                 raise lost from None
             raise
     except CatalogError as e:
-        fail(printable(e.message), printable(e.hint), exit_code=int(e.exit_code))
-        return int(e.exit_code)
+        return _failed(printable(e.message), printable(e.hint), int(e.exit_code))
     except BrokenPipeError:
         _nobody_reads()
         return 128 + signal.SIGPIPE
@@ -257,21 +273,19 @@ def _run() -> int:
     except Exception as e:
         if isinstance(e, OSError) and e.errno in _FULL:
             _nobody_reads()
-            fail(
+            return _failed(
                 f"cannot write: {e.strerror}",
                 "standard output was closed, or the disk for temporary files is full",
-                exit_code=int(Exit.USAGE),
+                int(Exit.USAGE),
             )
-            return int(Exit.USAGE)
         if os.environ.get("GPCATALOG_DEBUG"):
             progress_done()
             raise
-        fail(
+        return _failed(
             f"internal error: {type(e).__name__}: {' '.join(str(e).split())[:300]}",
             "this is a bug; run the command again with GPCATALOG_DEBUG=1 and report the output",
-            exit_code=int(Exit.INTERNAL),
+            int(Exit.INTERNAL),
         )
-        return int(Exit.INTERNAL)
     return 0
 
 

@@ -121,60 +121,59 @@ def audit(
 
     Example: gpcatalog audit "host=mdw dbname=sales"
     """
-    with _as_plugin() if format is AuditFormat.NAGIOS else contextlib.nullcontext():
-        level = options.detail(verbose=verbose, quiet=quiet)
-        every = all_databases or fleet.given
-        _check(only or [], format, fail_on, metrics, plain=not (verbose or quiet), every=every)
-        seconds = _window(window, maintenance)
-        request = _Request(
-            only=only or [],
-            store=store,
-            timeouts=options.timeouts(statement_timeout, lock_timeout),
-            files=options.file_choice(
-                files, parallel, snapshot=snapshot, demo=demo, stored=fleet.stored
-            ),
-            format=format,
-            color=color,
-            fail_on=fail_on,
-            metrics=metrics,
-            notify=_notification(notify_command, format, only=only, snapshot=snapshot, demo=demo),
+    level = options.detail(verbose=verbose, quiet=quiet)
+    every = all_databases or fleet.given
+    _check(only or [], format, fail_on, metrics, plain=not (verbose or quiet), every=every)
+    seconds = _window(window, maintenance)
+    request = _Request(
+        only=only or [],
+        store=store,
+        timeouts=options.timeouts(statement_timeout, lock_timeout),
+        files=options.file_choice(
+            files, parallel, snapshot=snapshot, demo=demo, stored=fleet.stored
+        ),
+        format=format,
+        color=color,
+        fail_on=fail_on,
+        metrics=metrics,
+        notify=_notification(notify_command, format, only=only, snapshot=snapshot, demo=demo),
+    )
+    if fleet.given:
+        fleet.refuse(
+            conninfo=conninfo,
+            snapshot=snapshot,
+            demo=demo,
+            all_databases=all_databases,
+            save=save,
+            maintenance=maintenance,
         )
-        if fleet.given:
-            fleet.refuse(
-                conninfo=conninfo,
-                snapshot=snapshot,
-                demo=demo,
-                all_databases=all_databases,
-                save=save,
-                maintenance=maintenance,
-            )
-            _audit_fleet(fleet, request)
-            return
-        if all_databases:
-            _refuse_one_database(snapshot, demo, save, maintenance)
-            _audit_all(conninfo, request)
-            return
-        place = _place(conninfo) if request.notify else ""
-        with (
-            _unread_notified(request, place, place),
-            snapshot_source.snapshot_of(
-                conninfo,
-                snapshot,
-                demo,
-                save=save,
-                store=store,
-                timeouts=request.timeouts,
-                files=request.files,
-            ) as path,
-        ):
-            report, families = request.examine(path, {})
-            request.write_metrics([families])
-            if maintenance:
-                from gpcatalog.migration.maintenance import script
+        _audit_fleet(fleet, request)
+        return
+    if all_databases:
+        _refuse_one_database(snapshot, demo, save, maintenance)
+        _audit_all(conninfo, request)
+        return
+    place = _place(conninfo) if request.notify else ""
+    with (
+        _unread_notified(request, place, place),
+        snapshot_source.snapshot_of(
+            conninfo,
+            snapshot,
+            demo,
+            save=save,
+            store=store,
+            timeouts=request.timeouts,
+            files=request.files,
+        ) as path,
+    ):
+        report, families = request.examine(path, {})
+        request.write_metrics([families])
+        if maintenance:
+            from gpcatalog.migration.maintenance import script
 
-                streams.save(Path(maintenance), script(report, seconds))
-            kept = str(path) if save or (store and not demo and not snapshot) else ""
-            _show(report, format, color, level, kept)
+            streams.save(Path(maintenance), script(report, seconds))
+        kept = str(path) if save or (store and not demo and not snapshot) else ""
+        _show(report, format, color, level, kept)
     if maintenance:
         streams.say(f"wrote the maintenance script {maintenance}")
     _notify(request, place, [(place, report)], {})
@@ -343,15 +342,13 @@ def _check(
         raise CatalogError(f"--metrics: there is no folder {metrics.parent}")
 
 
-@contextlib.contextmanager
-def _as_plugin() -> Iterator[None]:
-    """Report a failure as a Nagios plugin does: state UNKNOWN, on standard output."""
+def unknown_state(message: str) -> int:
+    """Print a failure as a Nagios plugin does; returns the exit code, that of UNKNOWN."""
     from gpcatalog.emit import nagios
 
-    try:
-        yield
-    except CatalogError as e:
-        _print_state(nagios.of_error(e.message))
+    text, code = nagios.of_error(message)
+    streams.out(text)
+    return code
 
 
 def _print_state(output: tuple[str, int]) -> None:

@@ -187,6 +187,25 @@ def test_the_command() -> None:
         assert out.startswith("GPCATALOG UNKNOWN - ")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--nonsense",), "unknown option: --nonsense"),
+        (("--snapshot",), "--snapshot needs a value"),
+        (("--format", "xml"), "--format must be one of 'text', 'json', 'nagios'"),
+        (("--only", "nothing"), "nothing"),
+        (("--snapshot", "/nowhere"), "there is no snapshot file /nowhere"),
+        (("--only", "x", "--snapshot", str(FIXTURE), "two", "three"), "three"),
+    ],
+)
+def test_a_call_that_cannot_be_run_is_unknown(words: tuple[str, ...], said: str) -> None:
+    """By the guidelines for plugins. Exit code 2, that of such errors elsewhere, is CRITICAL."""
+    code, out, err = run(*words)
+    assert (code, err) == (nagios.UNKNOWN, "")
+    assert out.startswith("GPCATALOG UNKNOWN - ")
+    assert said in out
+
+
 def test_the_wrapper_of_the_monitoring_plugins() -> None:
     """`negate` reads the state from the exit code, and replaces it in the text."""
     if not NEGATE.exists():
