@@ -82,9 +82,9 @@ class ReplacePartitions(PartitionOperation):
         return f"merge {plural(len(self.gone), 'partition')} into {names}"
 
     def details(self) -> list[str]:
-        made = [f"  {len(self.gone)} → {made.name} {made.bound}" for made in self.made[:5]]
+        made = [f"  {len(self.gone)} → {made.name} {made.bound}" for made in self.made]
         gone = [f"  takes the place of {u.relation.name} {u.relation.bound}" for u in self.gone]
-        return made + first_lines(gone, 3)
+        return first_lines(made, 5) + first_lines(gone, 3)
 
     def grants(self) -> Sequence[Grant]:
         made = [
