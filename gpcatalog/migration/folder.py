@@ -460,12 +460,12 @@ class Folder:
         )
 
     def cleanup(self) -> str:
-        """Return the file that removes the journal and what a crash left."""
+        """Return the file that removes the records of a plan and what a crash left."""
         plan = literal(self.plan.id)
         head = [
             (
-                f"Removes the journal (schema {SCHEMA}), and staging tables and temporary"
-                " constraints that a crash left."
+                "Removes the records of this plan, and staging tables and temporary constraints"
+                f" that a crash left; drops the journal (schema {SCHEMA}) if nothing else uses it."
             ),
             (
                 "No rows are lost: a staging table is a copy until the swap. Unfinished"
@@ -480,9 +480,10 @@ class Folder:
             f" '{SCHEMA}') THEN RETURN; END IF;\n"
             + "".join(f"    {line}\n" for line in journal.proof())
             + f"    PERFORM {SCHEMA}.expect_trusted({array([])}, {array([])});\n    PERFORM"
-            f" {SCHEMA}.sweep({plan});\n{deletes}    -- other plans may still use the journal\n"
+            f" {SCHEMA}.sweep({plan});\n{deletes}    -- other plans and upkeep may still use the journal\n"
             f"    IF NOT EXISTS (SELECT 1 FROM {SCHEMA}.step) AND NOT EXISTS (SELECT 1 FROM"
-            f" {SCHEMA}.tree) THEN\n        DROP SCHEMA {SCHEMA} CASCADE;\n    END IF;\nEND\n"
+            f" {SCHEMA}.tree)\n       AND NOT EXISTS (SELECT 1 FROM {SCHEMA}.upkeep) THEN\n"
+            f"        DROP SCHEMA {SCHEMA} CASCADE;\n    END IF;\nEND\n"
         )
         return (
             self._opening(head)

@@ -175,3 +175,32 @@ def test_a_table_that_is_locked_is_refused(
     (refused,) = files.refused
     assert refused.table == "public.locked"
     assert "it could not be read: canceling statement due to lock timeout" in refused.reason
+
+
+def test_cleanup_keeps_what_upkeep_stored(pg_dsn: str, tmp_path: Path) -> None:
+    """Both use one schema; a night of upkeep may have no step."""
+    dsn = fresh_database(pg_dsn, "mig_cleanup")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, d date) PARTITION BY RANGE (d)",
+        *(
+            f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('2020-01-0{n}') TO ('2020-01-0{n + 1}')"
+            for n in range(1, 6)
+        ),
+    )
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    files.run("0000_prepare.sql")
+    files.run("0001_public_t.sql")
+    made.execute(
+        dsn,
+        "INSERT INTO gpcatalog_journal.upkeep (plan, relation, step, state, detail) VALUES ('upkeep', 't', '', 'announced', '')",
+    )
+    files.run("cleanup.sql")
+    left = [
+        made.asked(dsn, f"SELECT count(*) FROM gpcatalog_journal.{t}")[0][0]
+        for t in ("step", "tree", "upkeep")
+    ]
+    assert left == [0, 0, 1]
+    made.execute(dsn, "DELETE FROM gpcatalog_journal.upkeep")
+    files.run("cleanup.sql")
+    assert made.asked(dsn, "SELECT to_regnamespace('gpcatalog_journal')") == [(None,)]
