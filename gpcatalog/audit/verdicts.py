@@ -7,6 +7,7 @@ import msgspec
 from gpcatalog.audit.files import MANY
 from gpcatalog.audit.report import Report, Verdict
 from gpcatalog.capacity import limits, wraparound
+from gpcatalog.capacity.generation import generation as cost_model
 from gpcatalog.capacity.limits import Limit
 from gpcatalog.model import generations
 
@@ -162,7 +163,9 @@ def _bloat(report: Report) -> list[Verdict]:
 
 
 def _lock_slots(report: Report) -> list[Verdict]:
-    """The locks of dropping the widest table, where the size of the lock table is known."""
+    """The locks of dropping the widest table, or of emptying it where DROP does not lock leaves;
+    where the size of the lock table is known.
+    """
     slots = limits.lock_slots(report.settings)
     if slots is None or not report.tables:
         return []
@@ -170,10 +173,11 @@ def _lock_slots(report: Report) -> list[Verdict]:
     if not widest.leaves:
         return []
     need = widest.class_rows
+    statement = "drop" if cost_model(report.server.generation).drop_locks_leaves else "truncate"
     return [
         Verdict(
             id="lock-slots",
-            what=f"lock slots to drop {widest.schema}.{widest.name}",
+            what=f"lock slots to {statement} {widest.schema}.{widest.name}",
             value=need,
             limit=slots,
             unit="locks",

@@ -389,8 +389,8 @@ def generation(name: str) -> Generation:
         )
     if found is None:
         raise CatalogError(
-            f"there is no cost model for server {name!r}",
-            hint="one of: " + ", ".join(GENERATIONS),
+            f"unknown server: {name}",
+            hint="one of: " + ", ".join(generations.spellings()),
             exit_code=Exit.USAGE,
         )
     return found

@@ -410,21 +410,21 @@ SESSION_MEMORY = Limit(
     "session-memory",
     256 * MIB,
     "bytes",
-    "own: half of what Greenplum's idle segment processes may keep",
+    "limit of gpcatalog: half of what Greenplum's idle segment processes may keep",
     "that a session keeps after a query over one whole table",
 )
 SESSION_MEMORY_HIGH = Limit(
     "session-memory-high",
     GIB,
     "bytes",
-    "own: an eighth of the default of gp_vmem_protect_limit",
+    "limit of gpcatalog: an eighth of the default of gp_vmem_protect_limit",
     "that a session keeps after a query over one whole table",
 )
 LONG_DDL = Limit(
     "long-ddl",
     60,
     "s",
-    "own: a minute in which nobody can read or write the table",
+    "limit of gpcatalog: a minute in which nobody can read or write the table",
     "that a statement holds an AccessExclusiveLock on one table",
 )
 STATEMENT_MEM = Limit(

@@ -314,7 +314,7 @@ def over_budget(
                         Figure("found", amount, unit, "derived"),
                         Figure("budget", limit, unit, "limit"),
                     ),
-                    source="budget in the settings of this project",
+                    source="budget of the command line or of the settings",
                 )
             )
     return out

@@ -19,7 +19,7 @@ def rules(
     ] = "",
     color: Colour = ColorChoice.AUTO,
 ) -> None:
-    """List the audit rules, or show one.
+    """List the rules of audit and check, or show one.
 
     A page explains what a rule finds, why it matters and what to do. No server is contacted.
 
@@ -42,10 +42,17 @@ def rules(
             out.print(table(title, ("rule", "finds"), lines, left=2))
             out.print()
         return
-    found = checks.get(id) or audits.get(id)
-    if found is None:
+    found = [
+        (f"{id}: rule of gpcatalog {command}", pages[id])
+        for command, pages in (("audit", audits), ("check", checks))
+        if id in pages
+    ]
+    if not found:
         raise CatalogError(f"unknown rule: {id}", hint="`gpcatalog rules` lists all rules")
-    show_page(id, found, out)
+    for n, (title, page) in enumerate(found):
+        if n:
+            out.print()
+        show_page(title, page, out)
 
 
 def probes(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpcatalog.errors import CatalogError
-from gpcatalog.model.file_choice import MOST_FILES, FileChoice, Which
+from gpcatalog.model.file_choice import FileChoice, Which
 
 if TYPE_CHECKING:
     from gpcatalog.model.finding import Finding
@@ -110,8 +110,8 @@ FilesRead = Annotated[
     typer.Option(
         "--files",
         help=(
-            "Files whose sizes are read; auto: all, or a sample where a host has more than"
-            f" {MOST_FILES:,} or reading all would take too long."
+            "Files whose sizes are read; auto: all, or a sample if a host has very many (see the"
+            " documentation of audit) or reading all would take too long."
         ),
     ),
 ]

@@ -248,7 +248,10 @@ def _plan_one(path: Path, request: _Request, output: str) -> None:
                 from gpcatalog.planner.explain import Explainer
 
                 plan_text.explain(
-                    next(iter(planned.tables({root.index}))), Explainer(planned, root).rows(), out
+                    next(iter(planned.tables({root.index}))),
+                    Explainer(planned, root).rows(),
+                    planned.plan.weights,
+                    out,
                 )
 
 

@@ -49,8 +49,9 @@ def take_(
 ) -> None:
     """Take a snapshot of a database and store it.
 
-    Prints the path of the file. Reads what an audit reads and never writes to the server. With
-    --all, it takes a snapshot of each database of the fleet file.
+    Prints the path of the snapshot; -o writes that path to a file, and --save chooses the snapshot
+    file. Reads what an audit reads and never writes to the server. With --all, it takes a snapshot
+    of each database of the fleet file.
 
     Example: gpcatalog snapshot take "host=mdw dbname=sales"
     """

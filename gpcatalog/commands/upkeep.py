@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="upkeep",
     help=(
-        "Maintain partitioned tables every night: create coming partitions, merge old ones, apply"
-        " the retention. The commands are read-only; psql runs the script."
+        "Maintain partitioned tables every night. The script creates coming partitions, merges old"
+        " ones and applies the retention. The commands are read-only; psql runs the script."
     ),
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -82,7 +82,7 @@ def adopt(
     today: Today = "",
     format: AsFormat = Format.TEXT,
 ) -> None:
-    """Print the policy that the partitioned tables seem to follow, with the evidence.
+    """Print the policy that the tables seem to follow.
 
     For each table: grain, names, time zone, how far ahead partitions exist, gaps. Nothing is
     removed by these rules: retention is "none" until you change it. Save the output, review it, and
@@ -117,7 +117,7 @@ def calendar(
     format: AsFormat = Format.TEXT,
     color: Colour = ColorChoice.AUTO,
 ) -> None:
-    """Show what the coming nights do, and how many leaf partitions there will be.
+    """Show what the coming nights do.
 
     Nights without work are left out. The forecast assumes that rows arrive as fast as in the newest
     partitions.
@@ -150,7 +150,18 @@ def calendar(
 
 def script(
     conninfo: Conninfo = "",
-    snapshot: SnapshotFile = "",
+    snapshot: Annotated[
+        str,
+        typer.Option(
+            "--snapshot",
+            metavar="FILE",
+            help=(
+                "Plan with the partitions and sizes of this snapshot. The database is read for the"
+                " statements all the same."
+            ),
+            show_default=False,
+        ),
+    ] = "",
     policy: PolicyFile = "",
     today: Today = "",
     allow_drop: Annotated[
@@ -243,7 +254,7 @@ def status(
     format: AsFormat = Format.TEXT,
     color: Colour = ColorChoice.AUTO,
 ) -> None:
-    """Show the last run, the cover, what is due, and merges that are not finished.
+    """Show the last run, the cover and what is due.
 
     The exit code is 1 if the last run failed, if no run ended in the last two days, or if a table
     has less cover than its policy asks for.

@@ -160,9 +160,9 @@ def _totals(report: CheckReport) -> list[str]:
     if total.locks > 1:
         out.append(f"one statement locks up to {count(total.locks)} tables and partitions at once")
     if report.seconds >= 1:
-        least = "" if report.seconds_complete else "at least "
+        shortest = "" if report.seconds_complete else "at least "
         out.append(
-            f"time of the DDL: {least}about {duration(report.seconds)}, without rows that are copied"
+            f"time of the DDL: {shortest}about {duration(report.seconds)}, without rows that are copied"
             f" or read (estimate; {report.pace.words})"
         )
     used = {"leaves": total.leaves, "files": total.files_filled, "rows": rows}

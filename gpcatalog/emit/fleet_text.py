@@ -27,9 +27,12 @@ def _verdict(fleet: FleetReport) -> tuple[str, str]:
     if numbers[Severity.WARNING]:
         words.append(plural(numbers[Severity.WARNING], "warning"))
     said = " and ".join(words) or "no warnings"
-    head = f"{plural(len(fleet.clusters), 'cluster')}: {said}"
+    clusters = plural(len(fleet.clusters), "cluster")
+    head = f"{clusters}: {said}"
     if failed:
-        head += f"; {plural(failed, 'cluster')} not read completely"
+        head = f"{failed} of {clusters} not read completely; {said} in what was read"
+    if not any(c.cluster is not None and c.cluster.databases for c in fleet.clusters):
+        head = f"no database of {clusters} was read"
     worst = bool(numbers[Severity.CRITICAL]) or failed
     return head, "bold red" if worst else "bold yellow" if words else "bold green"
 

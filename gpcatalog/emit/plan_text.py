@@ -16,6 +16,7 @@ from gpcatalog.model.emptiness import basis_words
 from gpcatalog.model.quantity import change, count, duration, plural, size
 from gpcatalog.planner.explain import Row
 from gpcatalog.planner.plan import CurvePoint, Plan, TablePlan, changed, session_memory
+from gpcatalog.planner.policy import Weights
 
 OPTIMAL = 5e-7  # gap that is shown as 0.0000 %: the plan is called optimal
 TABLES_SHOWN = 20
@@ -115,7 +116,7 @@ def _times(plan: Plan, out: Console) -> None:
         if any(t.measured and (t.what == CLIENT) == client for t in plan.times)
     ]
     if measured:
-        _line(out, f"measured before: {', '.join(measured)}")
+        _line(out, f"measured on this server before the change: {', '.join(measured)}")
 
 
 def _tables(tables: list[TablePlan], files: str, out: Console) -> None:
@@ -307,13 +308,17 @@ def _basis(plan: Plan, out: Console) -> None:
             + ("" if o.exact else " (search stopped early)")
         ),
     )
-    _line(
-        out,
-        f"points: catalog row {w.row:g}, file {w.file:g}, rewritten MB {w.rewrite:g}, additional"
-        f" MB read per day {w.scan:g}, dropped empty leaf {w.drop:g}",
-    )
+    _line(out, _points(w))
     for line in plan.basis:
         _line(out, line)
+
+
+def _points(w: Weights) -> str:
+    """What costs how many points."""
+    return (
+        f"points: catalog row {w.row:g}, file {w.file:g}, rewritten MB {w.rewrite:g}, additional"
+        f" MB read per day {w.scan:g}, dropped empty leaf {w.drop:g}"
+    )
 
 
 def show(
@@ -336,6 +341,7 @@ def show(
             "bold",
         )
     )
+    _verdict(plan, tables, out)
     for note in plan.notes:
         out.print(text(note))
     _heading(out, "Before and after")
@@ -356,15 +362,28 @@ def show(
     _curve(plan.curve, out)
     _left(plan, left, out)
     _basis(plan, out)
-    out.print()
-    planned = len(changed(tables))
+
+
+def _verdict(plan: Plan, tables: list[TablePlan], out: Console) -> None:
+    """What the plan does, in one sentence, and what comes next."""
+    e, planned = plan.effort, len(changed(tables))
+    before, after = plan.before.leaves, plan.after.leaves
     out.print(
         text(
-            f"{plural(e.merges, 'merge')}, {plural(e.converted, 'leaf', 'leaves')} converted,"
+            f"{count(before)} → {count(after)} leaf partitions ({change(before, after)}):"
+            f" {plural(e.merges, 'merge')}, {plural(e.converted, 'leaf', 'leaves')} converted,"
             f" {count(e.dropped)} dropped; {count(planned)} of"
             f" {plural(len(tables), 'partitioned table')} {'changes' if planned == 1 else 'change'}."
         )
     )
+    if planned:
+        out.print(
+            text(
+                "Next: write the plan to a file with --format json -o plan.json, then run"
+                " `gpcatalog migrate plan.json -o FOLDER`."
+            )
+        )
+    out.print()
 
 
 def _ways(plan: Plan, out: Console) -> None:
@@ -382,7 +401,7 @@ def _ways(plan: Plan, out: Console) -> None:
     _line(out, f"(estimates; {ours.source})")
 
 
-def explain(table_plan: TablePlan, rows: list[Row], out: Console) -> None:
+def explain(table_plan: TablePlan, rows: list[Row], weights: Weights, out: Console) -> None:
     """Print the grouping of one table, one character a leaf."""
     t = table_plan
     out.print(
@@ -414,6 +433,7 @@ def explain(table_plan: TablePlan, rows: list[Row], out: Console) -> None:
             "One character per partition: the height is its size, · is empty, ? is an unknown size."
         )
     )
+    out.print(text(_points(weights)))
     for step in t.steps:
         out.print(text(f"{step.id}  {step.explanation}"))
         for line in step.lost:

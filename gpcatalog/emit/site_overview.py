@@ -44,10 +44,13 @@ def _verdict(
     if warnings:
         words.append(plural(warnings, "warning"))
     said = " and ".join(words) or "no warnings"
-    if unread:
-        said += f"; {count(len(unread))} not read"
     level = "critical" if critical or unread else "warning" if warnings else ""
-    return f"{plural(len(members), 'database')} of {plural(clusters, 'cluster')}: {said}", level
+    of = plural(clusters, "cluster")
+    if unread and not members:
+        return f"no database of {of} was read", level
+    if unread:
+        said = f"{count(len(unread))} not read; {said} in the others"
+    return f"{plural(len(members), 'database')} of {of}: {said}", level
 
 
 # --- limits ---------------------------------------------------------------------------------------

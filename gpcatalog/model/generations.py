@@ -138,6 +138,15 @@ def find(name: str) -> ServerGeneration | None:
         return None
 
 
+def spellings() -> list[str]:
+    """The names of all generations as the documentation spells them.
+
+    >>> spellings()[:4]
+    ['greenplum6', 'greenplum7', 'cloudberry2', 'postgresql12']
+    """
+    return [one.title.lower().replace(" ", "") for one in GENERATIONS]
+
+
 def is_greenplum(name: str) -> bool:
     """Whether a generation's name is one of Greenplum and its kin; unknown names count as such."""
     found = find(name)

@@ -674,7 +674,7 @@ def _notes(planned: PlanResult, source: Source) -> list[str]:
         )
     if every:
         found.append(
-            f"{plural(every, 'table')} that would be merged got leaves from EVERY. Scripts that"
+            f"{plural(every, 'table')} that would be merged have partitions that EVERY created. Scripts that"
             " add partitions should use the interval of the plan; otherwise they create small"
             " leaves again."
         )

@@ -145,7 +145,7 @@ def test_a_limit_is_told_from_the_first_leaf_over_it(
     ("words", "said"),
     [
         ((), "--server is required"),
-        (("--server", "oracle"), "no cost model for server 'oracle'"),
+        (("--server", "oracle"), "unknown server: oracle"),
         (("--server", "gp6", "--storage", "parquet"), "unknown storage 'parquet'"),
         (
             ("--server", "pg15", "--storage", "ao_row"),

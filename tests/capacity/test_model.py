@@ -243,7 +243,7 @@ def test_generations_are_found_by_name(name: str) -> None:
 @pytest.mark.parametrize(
     ("server", "shape", "said"),
     [
-        ("gp5", AOCO_100, "no cost model for server 'gp5'"),
+        ("gp5", AOCO_100, "unknown server: gp5"),
         ("pg15", AOCO_100, "PostgreSQL 15 does not support ao_column tables"),
         ("gp6", Shape(Storage.EXTERNAL, 3), "Greenplum 6 does not support external tables"),
         ("gp6", Shape(Storage.HEAP, 1601), "0 to 1600 columns"),

@@ -79,7 +79,7 @@ def test_exit_codes(here: Path) -> None:
         call("missing.sql")
     with pytest.raises(CatalogError, match="no file to check"):
         call()
-    with pytest.raises(CatalogError, match="no cost model"):
+    with pytest.raises(CatalogError, match="unknown server"):
         call("good.sql", "--server", "oracle")
 
 

@@ -125,8 +125,10 @@ def test_one_that_fails_hides_no_other(broken: Path, tmp_path: Path) -> None:
     assert said.returncode == 3
     assert "Traceback" not in said.stderr
     first = said.stdout.splitlines()[0]
-    assert first.startswith("3 clusters: ")
-    assert first.endswith("; 2 clusters not read completely")
+    assert first.startswith("2 of 3 clusters not read completely; ")
+    assert first.endswith(" in what was read")
+    nothing = run("audit", "--all", "--config", str(broken), "--cluster", "down").stdout
+    assert nothing.splitlines()[0] == "no database of 1 cluster was read"
     text = " ".join(said.stdout.split())
     assert "not read: down: cannot connect" in text
     assert "not audited: two/gone: there is no such database" in text
@@ -135,7 +137,9 @@ def test_one_that_fails_hides_no_other(broken: Path, tmp_path: Path) -> None:
     to = tmp_path / "latest.txt"
     kept = run("audit", "--all", "--config", str(broken), "-o", str(to))
     assert (kept.returncode, kept.stdout) == (3, "")
-    assert to.read_text().startswith("3 clusters: ")  # a report that lacks a cluster is a report
+    assert to.read_text().startswith(
+        "2 of 3 clusters not read completely; "
+    )  # a report that lacks a cluster is a report
     nagios = run("audit", "--all", "--config", str(broken), "--format", "nagios")
     assert nagios.returncode in (1, 2, 3)
     assert "not read completely: 2, two: gone: there is no such database" in nagios.stdout

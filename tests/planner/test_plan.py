@@ -318,7 +318,11 @@ def test_golden_explain(name: str) -> None:
     found = next(iter(planned.tables({root.index})))
     golden(
         f"explain_{name}.txt",
-        rendered(lambda out: plan_text.explain(found, Explainer(planned, root).rows(), out)),
+        rendered(
+            lambda out: plan_text.explain(
+                found, Explainer(planned, root).rows(), planned.plan.weights, out
+            )
+        ),
     )
 
 

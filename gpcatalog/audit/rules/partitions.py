@@ -186,14 +186,15 @@ def default_partition_holds_rows(report: Report) -> Iterator[Finding]:
 
 @rule("lock-slots-too-few", Harm.OUTAGE)
 def lock_slots_too_few(report: Report) -> Iterator[Finding]:
-    """DROP of the widest table may need more lock slots than the server has.
+    """DROP or TRUNCATE of the widest table may need more lock slots than the server has.
 
     What it finds: tables whose leaves, indexes and auxiliary relations need at least 80 % of the
-    slots of the lock table.
+    slots of the lock table. DROP locks them, but not on Greenplum 6, where TRUNCATE does.
     Why it matters: the statement fails with "out of shared memory", and so do concurrent ones.
     How sure it is: medium: this is an upper bound. Observed statements took between one lock per
     leaf and one per relation.
-    What to do: raise max_locks_per_transaction (restart), or drop a few partitions at a time.
+    What to do: raise max_locks_per_transaction (restart), or drop or truncate a few partitions at a
+    time.
     """
     for v in _over(report, "lock-slots"):
         yield Finding(
@@ -202,7 +203,9 @@ def lock_slots_too_few(report: Report) -> Iterator[Finding]:
             confidence=Confidence.MEDIUM,
             title=f"{v.what}: {count(v.value or 0)}; the server has {count(v.limit)} lock slots",
             detail=f"{v.note.capitalize()}.",
-            remedy="raise max_locks_per_transaction, or drop a few partitions at a time",
+            remedy=(
+                "raise max_locks_per_transaction, or drop or truncate a few partitions at a time"
+            ),
             figures=(
                 Figure("locks", v.value or 0, "locks", "derived"),
                 Figure("slots", v.limit, "locks", "derived"),

@@ -40,9 +40,10 @@ def bootstrap_rows_displaced(report: Report) -> Iterator[Finding]:
     How sure it is: the pages are counted, and equal to the blocks that the servers themselves count
     (PostgreSQL 15, 18, 19, Greenplum 6, 7). Milliseconds are an estimate for pages in memory;
     `gpcatalog latency --startup` measures an upper bound.
-    What to do: CLUSTER pg_attribute USING pg_attribute_relid_attnum_index moves the rows to the
-    front. Set synchronize_seqscans = off before VACUUM FULL; the script of `gpcatalog audit
-    --maintenance FILE` does both.
+    What to do: run the script of `gpcatalog audit --maintenance FILE`. It sets synchronize_seqscans
+    = off before VACUUM FULL. On PostgreSQL it also runs CLUSTER pg_attribute USING
+    pg_attribute_relid_attnum_index, which moves the rows to the front; on Greenplum it prints that
+    command for each instance.
     """
     starts = report.session_starts or ()
     slow = [s for s in starts if s.bytes >= limits.BOOTSTRAP_ROWS_DISPLACED.value]

@@ -63,7 +63,7 @@ def leaves_over_guideline(s: RuleContext) -> None:
     stores their catalog rows.
     How sure it is: partitions are expanded and counted as the server does it. The limits come from
     the documentation.
-    What to do: choose a larger step, or fewer levels.
+    What to do: choose a larger interval, or fewer levels.
     """
     table = s.effect.table
     over = next((u for u in s.effect.unknown if u.startswith("more than")), "")
@@ -73,7 +73,7 @@ def leaves_over_guideline(s: RuleContext) -> None:
             Severity.CRITICAL,
             f"this creates {over}",
             f"the limit of a level is {count(limits.LEAVES_PER_LEVEL.value)}",
-            "choose a larger step or fewer levels",
+            "choose a larger interval or fewer levels",
             confidence=Confidence.HIGH,
             source=limits.LEAVES_PER_LEVEL.source,
         )
@@ -112,7 +112,7 @@ def _too_many_leaves(
         f"{table.title} has {plural(amount, 'leaf', 'leaves')} ({limit.note or limit.id}:"
         f" {count(limit.value)})",
         "planning time, locks and the catalogs of every instance grow with the number of leaves",
-        "choose a larger step or fewer levels",
+        "choose a larger interval or fewer levels",
         confidence=Confidence.HIGH,
         figures=(
             Figure("leaves", amount, "leaves", "derived"),
@@ -131,7 +131,7 @@ def grain_too_fine(s: RuleContext) -> None:
     Why it matters: an almost empty partition has the same catalog rows, files and locks as a full
     one.
     How sure it is: the count is exact. The limit is a setting of this project.
-    What to do: use the next larger step. Daily partitions have seven times the catalog rows of
+    What to do: use the next larger interval. Daily partitions have seven times the catalog rows of
     weekly ones.
     """
     tree = s.statement.tree
@@ -175,7 +175,7 @@ def grain_too_fine(s: RuleContext) -> None:
             Severity.WARNING,
             f"{step} creates {plural(each, 'partition')} in this range",
             "an almost empty partition has the same catalog rows, files and locks as a full one",
-            f"use a step that is at least {ceil(each / s.settings.every_parts)} times as large;"
+            f"use an interval at least {ceil(each / s.settings.every_parts)} times as large;"
             f" the limit is {count(s.settings.every_parts)} partitions",
             at=bound.args["every"],
             confidence=Confidence.HIGH,
@@ -264,7 +264,7 @@ def columnar_file_explosion(s: RuleContext) -> None:
     s.find(
         "columnar-file-explosion",
         Severity.CRITICAL if over else Severity.WARNING,
-        f"{plural(columnar, 'columnar leaf', 'columnar leaves')} of"
+        f"{plural(columnar, 'column-oriented leaf', 'column-oriented leaves')} of"
         f" {plural(len(table.columns), 'column')} have {count(files)} files per segment and"
         f" {count(host)} per host when filled",
         "the first row of a leaf creates one file per column on each segment; every concurrent"

@@ -86,7 +86,7 @@ def session_memory(s: RuleContext) -> None:
     How sure it is: an estimate from the numbers of leaves, columns and indexes, measured on test
     servers. It is a lower bound: append-optimized leaves with more data keep up to 66 KB for each
     column on each segment.
-    What to do: use a larger step, fewer levels, or row orientation; let queries name the partition
+    What to do: use a larger interval, fewer levels, or row orientation; let queries name the partition
     key.
     """
     found = _kept_in_parts(s) or _kept_in_tree(s)
@@ -101,7 +101,7 @@ def session_memory(s: RuleContext) -> None:
         f" {table.title}",
         f"{plural(leaves, 'leaf', 'leaves')} with rows, {kept / leaves / 1024:,.0f} KB each"
         " (estimate)",
-        "use a larger step, fewer levels or row orientation; let queries name the partition key",
+        "use a larger interval, fewer levels or row orientation; let queries name the partition key",
         figures=(
             Figure("memory kept", kept, "bytes", "estimate"),
             Figure(limit.id, limit.value, limit.unit, "limit"),
@@ -124,7 +124,7 @@ def statement_memory(s: RuleContext) -> None:
     How sure it is: equal to what Greenplum 6.25.3 and 7.0.0 accept. The settings of the cluster are
     not known. Resource groups, a larger statement_mem and GPORCA, whose plans have one operator for
     all leaves, accept more. Statements that GPORCA cannot plan go to the Postgres planner.
-    What to do: use a larger step, let queries name the partition key, or increase statement_mem.
+    What to do: use a larger interval, let queries name the partition key, or increase statement_mem.
     """
     limit = limits.STATEMENT_MEM
     fit = int(limit.value) // memory.OPERATOR_BYTES - memory.OTHER_OPERATORS
@@ -148,7 +148,7 @@ def statement_memory(s: RuleContext) -> None:
         f" statement_mem (default: {size(limit.value)}) where GPORCA does not plan them",
         f"the Postgres planner needs 100 KB for each leaf, so {count(fit)} leaves fit; a query that"
         " needs more fails",
-        "use a larger step, let queries name the partition key, or SET statement_mem ="
+        "use a larger interval, let queries name the partition key, or SET statement_mem ="
         f" '{-(-needed // MIB)}MB' for these statements",
         figures=(
             Figure("needed", needed, "bytes", "derived"),

@@ -138,6 +138,11 @@ def cost_unknown(s: RuleContext) -> None:
     """
     if s.effect.unknown and s.statement.tree is not None and not s.effect.failed:
         reasons = "; ".join(dict.fromkeys(s.effect.unknown))
+        baseline = (
+            "give --baseline"
+            if s.state.existing is None
+            else "take a new snapshot (`gpcatalog snapshot take`) and give it as --baseline"
+        )
         s.find(
             "cost-unknown",
             Severity.INFO,
@@ -150,8 +155,8 @@ def cost_unknown(s: RuleContext) -> None:
                     "give values for the variables of \\if with --set NAME=VALUE"
                     if s.statement.reasons
                     else (
-                        "give --baseline, or check this file together with the files that create"
-                        " the table"
+                        f"{baseline}, or check this file together with the files that create the"
+                        " table"
                     )
                 )
             ),
