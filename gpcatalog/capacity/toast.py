@@ -4,7 +4,7 @@ typmods.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from gpcatalog.capacity.generation import Generation, generation
 
@@ -14,7 +14,8 @@ _FIXED: dict[str, tuple[int, int]] = {
     "float4": (4, 4), "float8": (8, 8), "money": (8, 8), "date": (4, 4), "time": (8, 8), "timetz": (12, 8),
     "timestamp": (8, 8), "timestamptz": (8, 8), "interval": (16, 8), "uuid": (16, 1), "macaddr": (6, 4), "macaddr8": (8, 4),
     "point": (16, 8), "line": (24, 8), "lseg": (32, 8), "box": (32, 8), "circle": (24, 8), "xid": (4, 4), "cid": (4, 4),
-    "tid": (6, 2), "pg_lsn": (8, 8), "regclass": (4, 4), "regproc": (4, 4), "regtype": (4, 4), "xid8": (8, 8),
+    "complex": (16, 8), "tid": (6, 2), "pg_lsn": (8, 8), "regclass": (4, 4), "regproc": (4, 4), "regtype": (4, 4), "xid8": (8, 8),
+    "oid8": (8, 8),
 }  # fmt: skip
 
 _NAMES = {
@@ -23,6 +24,9 @@ _NAMES = {
     "time without time zone": "time", "time with time zone": "timetz", "timestamp without time zone": "timestamp",
     "timestamp with time zone": "timestamptz", "decimal": "numeric",
 }  # fmt: skip
+
+# of varying length, but with the storage PLAIN
+_PLAIN = frozenset({"tsquery", "gtsvector", "int2vector", "oidvector"})
 
 _VARHDRSZ = 4  # bytes of a varlena header, which typmods of varchar, bpchar and numeric include
 _TUPLE_HEADER = 23
@@ -75,8 +79,11 @@ def toastable(name: str, typmod: int = -1) -> bool:
 
     >>> toastable("text"), toastable("varchar", 14), toastable("numeric"), toastable("integer"), toastable("int4[]")
     (True, False, True, False, True)
+    >>> toastable("tsquery")
+    False
     """
-    return type_name(name) not in _FIXED and maximum_size(name, typmod) is None
+    kind = type_name(name)
+    return kind not in _FIXED and kind not in _PLAIN and maximum_size(name, typmod) is None
 
 
 def needs_toast(
@@ -85,29 +92,33 @@ def needs_toast(
     *,
     character_bytes: int = 4,
     plain: Iterable[str] = (),
+    plain_at: Collection[int] = (),
+    virtual: int = 0,
 ) -> bool:
     """Whether a table of these (type name, typmod) columns gets a TOAST relation
     (needs_toast_table, the same since 9.4).
 
     It does when one column may be toasted and the longest row is unknown or does not fit four to a
     page. Types that are not known here are taken as variable-length without a limit. `plain`:
-    variable-length types whose storage is PLAIN (attstorage 'p'). Storages without TOAST (ao_column
+    variable-length types whose storage is PLAIN (attstorage 'p'); `plain_at`: positions of columns
+    that were given this storage; `virtual`: virtual generated columns beside these, which only
+    the null bitmap has. Storages without TOAST (ao_column
     on Greenplum 7) are the cost model's business.
 
     >>> needs_toast("gp6", [("int4", -1), ("varchar", 14)]), needs_toast("pg15", [("varchar", 1004)])
     (False, True)
     """
     gen = server if isinstance(server, Generation) else generation(server)
-    never = set(plain)
-    length, count, may, unknown = 0, 0, False, False
-    for name, typmod in columns:
+    never = _PLAIN.union(plain)
+    length, count, may, unknown = 0, virtual, False, False
+    for at, (name, typmod) in enumerate(columns):
         kind = type_name(name)
         count += 1
         if kind in _FIXED:
             size, alignment = _FIXED[kind]
             length = _aligned(length, alignment) + size
             continue
-        may = may or kind not in never
+        may = may or (kind not in never and at not in plain_at)
         largest = maximum_size(kind, typmod, character_bytes=character_bytes)
         if largest is None:
             unknown = True

@@ -28,6 +28,7 @@ from gpcatalog.effects.keys import (
     shared,
 )
 from gpcatalog.effects.relations import Table, View
+from gpcatalog.effects.repeated_keys import NONE, Repeated, repeated_keys
 from gpcatalog.effects.types import Types
 
 
@@ -223,9 +224,13 @@ def volatile(element: exp.Expression) -> bool:
     )
 
 
-def column(state: Known, table: Table, element: exp.ColumnDef) -> Column | None:
+def column(
+    state: Known, table: Table, element: exp.ColumnDef, repeated: Repeated = NONE
+) -> Column | None:
     """One column with its constraints, which are added to the table; None for options of a column
     that comes from elsewhere.
+
+    repeated: constraints of the statement that come to nothing
     """
     kind = element.args.get("kind")
     name = fold(element.this)
@@ -257,7 +262,10 @@ def column(state: Known, table: Table, element: exp.ColumnDef) -> Column | None:
             made = _with_constraint(made, found, table)
     table.columns[at] = shared(made)
     for given, found in later:
-        _add_column_constraint(state, table, name, given=given, found=found)
+        if id(found) not in repeated.dropped:
+            _add_column_constraint(
+                state, table, name, given=repeated.given(found, given), found=found
+            )
     return table.columns[at] if kind is not None else None
 
 
@@ -324,9 +332,18 @@ def _add_column_constraint(
         add_foreign(state, table, given, (name,), found.this)
 
 
-def constraint(state: Known, table: Table, element: exp.Expression, unknown: list[str]) -> None:
-    """A table constraint."""
-    kind, given = element.args["kind"], element.args.get("this")
+def constraint(
+    state: Known,
+    table: Table,
+    element: exp.Expression,
+    unknown: list[str],
+    repeated: Repeated = NONE,
+) -> None:
+    """A table constraint. repeated: constraints of the statement that come to nothing."""
+    kind = element.args["kind"]
+    given = repeated.given(kind, element.args.get("this"))
+    if id(kind) in repeated.dropped:
+        return
     if (
         isinstance(kind, gx.KeyConstraint)
         and kind.expressions
@@ -369,10 +386,13 @@ def define(
         table.checks += [c for c in parent.checks if c.name not in {x.name for x in table.checks}]
     inherited = {c.name: c for c in table.columns}
     constraints: list[exp.Expression] = []
+    elements = list(elements)
+    repeated = repeated_keys(elements)
+    copied: list[Key] = []
     for element in elements:
         if isinstance(element, exp.ColumnDef):
             before = inherited.pop(fold(element.this), None)
-            made = column(state, table, element)
+            made = column(state, table, element, repeated)
             if made is not None and before is not None and list(parents):
                 table.columns.pop()
                 merged = replace(
@@ -385,9 +405,14 @@ def define(
         elif isinstance(element, gx.TableConstraint):
             constraints.append(element)
         elif isinstance(element, gx.LikeClause):
+            had = len(table.indexes)
             _like(state, table, element)
+            copied += table.indexes[had:]
     for element in constraints:
-        constraint(state, table, element, table.unknown)
+        constraint(state, table, element, table.unknown, repeated)
+    own = {k.simple for k in table.indexes if k not in copied}
+    if state.edition.greenplum and any(k.simple in own for k in copied):
+        table.unknown.append("whether an index of LIKE and a constraint are one")
 
 
 def _copy_indexes(source: Table, table: Table) -> None:

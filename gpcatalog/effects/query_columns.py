@@ -4,6 +4,7 @@ names, and types where no function hides them.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -443,6 +444,8 @@ def _typed(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
         )
         return Column("?column?", _arithmetic(node, left, right))
     if isinstance(node, exp.Neg):
+        if isinstance(node.this, exp.Literal) and not node.this.is_string:
+            return Column("?column?", _literal_type(state, node.this, sign=-1))
         return Column("?column?", _typed(state, node.this, scope).type)
     if isinstance(node, gx.ArrayValue) and not node.args.get("query"):
         each = {
@@ -474,15 +477,23 @@ def _reference(node: exp.Column, scope: Scope) -> Column:
     return hits[0] if hits and same else Column(name, "")
 
 
-def _literal_type(state: SchemaState, node: exp.Literal) -> str:
-    """The type of a constant; "" for a bare string that has none yet."""
+def _literal_type(state: SchemaState, node: exp.Literal, sign: int = 1) -> str:
+    """The type of a constant; "" for a bare string that has none yet.
+
+    sign: -1 behind a minus, which belongs to a number
+    """
     if node.is_string:
         # until PostgreSQL 10 a bare string stayed of the type unknown
         return "" if state.edition.base < 10 else "text"
     text = str(node.this)
     if not text.isdigit():
-        return "numeric"
-    return "int4" if int(text) < 2**31 else "int8" if int(text) < 2**63 else "numeric"
+        # 0x1F, 0o17, 0b11 and 1_000, from PostgreSQL 16 on
+        if "." in text or not re.fullmatch(r"0[xob][0-9a-f_]+|[0-9_]+", text, re.I):
+            return "numeric"
+        if state.edition.base < 16:
+            return ""
+    value = sign * int(text, 0 if text[:2].lower() in ("0x", "0o", "0b") else 10)
+    return next((t for t, n in (("int4", 31), ("int8", 63)) if -(2**n) <= value < 2**n), "numeric")
 
 
 def _concatenation_type(state: SchemaState, node: exp.Expression, scope: Scope) -> str:
@@ -511,6 +522,11 @@ def _call_result(state: SchemaState, node: exp.Expression, scope: Scope) -> Colu
             result.columns[0] if result is not None and len(result.columns) == 1 else Column("", "")
         )
         return Column(plain, one.type, one.typmod)
+    if name in ("lower", "upper"):  # of a range, it is one of its ends
+        given = node.expressions[0] if node.expressions else None
+        string = isinstance(given, exp.Literal) and given.is_string
+        known = string or (given is not None and _typed(state, given, scope).type in _TEXTS)
+        return Column(plain, "text" if known else "")
     return Column(plain, _FUNCTIONS.get(name, ""))
 
 

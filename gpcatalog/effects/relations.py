@@ -25,6 +25,7 @@ from gpcatalog.effects.keys import (
     Column,
     ForeignKey,
     Key,
+    object_name,
 )
 from gpcatalog.model.storage import Storage
 
@@ -220,7 +221,16 @@ class Table:
     )  # rows of its own that no shape explains, by instance
     oid: int = 0  # a baseline's
     widest: int = 0  # partitions of its widest level, as far as `counted` was told
+    # names that sequences of its columns may have beside those of the columns: it was renamed
+    former_sequences: frozenset[str] = frozenset()
     _numbers: tuple[int, int] | None = None
+
+    @property
+    def sequence_names(self) -> frozenset[str]:
+        """Names that the sequences of its serial and identity columns may have."""
+        return self.former_sequences | {
+            object_name(self.name, c.name, "seq") for c in self.columns if c.serial
+        }
 
     def copy(self) -> Table:
         """The table as it is, to be changed apart."""
@@ -289,11 +299,15 @@ class Table:
         """Whether it has a TOAST relation: its columns call for one, or did once."""
         if self.toast_missing:
             return False
-        # a column that is stored PLAIN or not at all is never stored elsewhere, as one of a fixed
-        # length
-        return self.toasted or needs_toast(
+        return self.toasted or self._columns_call_for_toast(edition)
+
+    def _columns_call_for_toast(self, edition: Edition) -> bool:
+        stored = [c for c in self.columns if not c.virtual]
+        return needs_toast(
             edition.name,
-            [("name", -1) if c.plain or c.virtual else (c.type, c.typmod) for c in self.columns],
+            [(c.type, c.typmod) for c in stored],
+            plain_at={at for at, c in enumerate(stored) if c.plain},
+            virtual=len(self.columns) - len(stored),
         )
 
     def shape(self, edition: Edition, storage: Storage) -> Shape:
@@ -418,10 +432,7 @@ class Table:
         if not born:
             return shape
         if self.toasted and born >= self.toasted_at:
-            shape = replace(
-                shape,
-                toastable=needs_toast(edition.name, [(c.type, c.typmod) for c in self.columns]),
-            )
+            shape = replace(shape, toastable=self._columns_call_for_toast(edition))
         return replace(shape, dropped=max(0, shape.dropped - born))
 
     def each(self, edition: Edition) -> Counter[str]:

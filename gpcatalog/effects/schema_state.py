@@ -80,7 +80,7 @@ class SchemaState:
         # by schema ("" where none is written or set): kinds of statements that created objects in
         # it which relations of other schemas can use, with what those relations have
         self.usable: dict[str, dict[str, Holds]] = {}
-        self.zone = zone
+        self._zone = zone
         self.tables: dict[tuple[str, str], Table] = {}
         self.leaf_of: dict[
             tuple[str, str], tuple[str, str]
@@ -118,7 +118,13 @@ class SchemaState:
         )
         self.in_transaction = False
         self.marks: list[Mark] = []
+        self.savepoints: list[tuple[str, Mark | None]] = []  # with the marks of those rolled back
         self.at_commit: list[tuple[str, str]] = []  # tables ON COMMIT DROP
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone of the session. Raises Unknown."""
+        return self.defaults.zone(self._zone)
 
     # --- names ---
 
@@ -167,7 +173,7 @@ class SchemaState:
 
     def _known(self, schema: str, name: str) -> Table | None:
         temporary = self.tables.get(("", name))
-        if not schema and temporary is not None and temporary.temporary:
+        if schema in ("", "pg_temp") and temporary is not None and temporary.temporary:
             return temporary
         places = (schema,) if schema else self._places
         found = next((t for s in places if (t := self.tables.get((s, name))) is not None), None)
@@ -687,4 +693,4 @@ class SchemaState:
     def reconnect(self) -> None:
         """The next session begins: with what ALTER DATABASE and ALTER ROLE have set."""
         self.defaults, self.outer_defaults = self.defaults.reconnected(), None
-        self.in_transaction, self.marks, self.at_commit = False, [], []
+        self.in_transaction, self.marks, self.savepoints, self.at_commit = False, [], [], []

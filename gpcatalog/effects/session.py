@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.script import Statement
+from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.keys import fold
 
-SETTINGS = ("gp_default_storage_options", "default_table_access_method", "search_path")
+SETTINGS = (
+    "gp_default_storage_options",
+    "default_table_access_method",
+    "search_path",
+    "timezone",
+    "default_with_oids",
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,21 @@ class Defaults:
     def method(self) -> str:
         """default_table_access_method."""
         return self.values.get("default_table_access_method", "").strip().lower()
+
+    @property
+    def with_oids(self) -> bool:
+        """default_with_oids of Greenplum 6."""
+        return self.values.get("default_with_oids", "").lower() in ("on", "true", "yes", "1", "t")
+
+    def zone(self, usual: ZoneInfo) -> ZoneInfo:
+        """The time zone, `usual` where it is not set. Raises Unknown for one that is not in the
+        database of time zones.
+        """
+        name = self.values.get("timezone", "")
+        try:
+            return ZoneInfo(name) if name else usual
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise Unknown(f"time zone {name}") from None
 
     @property
     def path(self) -> list[str]:
@@ -84,6 +107,9 @@ def settings_of(node: exp.Expression | None) -> dict[str, str]:
             item.args.get("value"), exp.Literal
         ):
             found["search_path"] = _text(item.args["value"])
+        if (zone := item.args.get("zone")) is not None:
+            usual = isinstance(zone, exp.Identifier) and fold(zone) in ("local", "default")
+            found["timezone"] = "" if usual else _text(zone)
     for setting in _of_kind(node, "GenericSet"):
         name = fold(setting.this) if isinstance(setting.this, exp.Identifier) else ""
         if name in SETTINGS:
@@ -132,20 +158,32 @@ def rolled_back(statements: Iterable[tuple[int, Statement]]) -> set[int]:
             opened.append(("", at))
         elif tree is None or not opened:
             continue
-        elif kind == "Savepoint" and str(tree.args.get("form")) == "SAVEPOINT":
-            opened.append((fold(tree.this), at))
+        elif kind == "Savepoint":
+            name = fold(tree.this)
+            if str(tree.args.get("form")) == "SAVEPOINT":
+                opened.append((name, at))
+            elif depth := _depth(opened, name):  # RELEASE
+                del opened[depth:]
         elif kind == "EndWork":
-            if (name := tree.args.get("savepoint")) is not None:
-                depth = max(
-                    (n for n, (label, _) in enumerate(opened) if label == fold(name)), default=0
-                )
+            if (back := tree.args.get("savepoint")) is not None:
+                depth = _depth(opened, fold(back))
                 found.add(opened[depth][1])
                 del opened[depth + 1 :]
             else:
                 if not commits(tree):
                     found.add(opened[0][1])
-                opened = []
+                opened = [("", at)] if chains(tree) else []
     return found
+
+
+def _depth(opened: Sequence[tuple[str, int]], name: str) -> int:
+    """The place of the last savepoint of that name; 0, that of the transaction, if there is none."""
+    return max((n for n, (label, _) in enumerate(opened) if n and label == name), default=0)
+
+
+def chains(tree: exp.Expression) -> bool:
+    """Whether the end of a transaction begins the next one."""
+    return str(tree.args.get("and_chain") or "").upper() == "AND CHAIN"
 
 
 def commits(tree: exp.Expression) -> bool:

@@ -13,7 +13,7 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.hidden_code import HiddenCode
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.relations import Table, View
-from gpcatalog.effects.session import Defaults, commits, reverse
+from gpcatalog.effects.session import Defaults, chains, commits, reverse
 from gpcatalog.effects.straight_code import Routine
 from gpcatalog.effects.types import Types
 
@@ -59,22 +59,10 @@ def transaction(state: SchemaState, tree: exp.Expression, kind: str, rolled_back
                 state.marks = [mark_of(state, "")]
         return Effect()
     if kind == "Savepoint":
-        if rolled_back:
-            state.marks.append(mark_of(state, fold(tree.this)))
+        _savepoint(state, tree, rolled_back)
         return Effect()
     if (name := tree.args.get("savepoint")) is not None:
-        depth = next(
-            (n for n in range(len(state.marks) - 1, -1, -1) if state.marks[n].name == fold(name)),
-            None,
-        )
-        if depth is None:
-            return Effect(unknown=[f"statements undone by ROLLBACK TO {fold(name)}"])
-        effect = roll_back(state, state.marks[depth])
-        del state.marks[depth:]
-        state.marks.append(mark_of(state, fold(name)))  # a savepoint survives ROLLBACK TO
-        for mark in state.marks[:-1]:
-            mark.effects.append(effect)
-        return effect
+        return _back_to(state, fold(name))
     effect = Effect()
     if commits(tree):
         for key in state.at_commit:
@@ -86,9 +74,50 @@ def transaction(state: SchemaState, tree: exp.Expression, kind: str, rolled_back
         effect = roll_back(state, state.marks[0])
     elif state.in_transaction:
         effect = Effect(unknown=["statements undone by ROLLBACK"])
-    state.in_transaction, state.marks, state.at_commit = False, [], []
+    state.in_transaction, state.marks, state.savepoints, state.at_commit = False, [], [], []
     if state.outer_defaults is not None:
         state.defaults, state.outer_defaults = state.outer_defaults, None
+    if chains(tree):  # the next transaction begins at once
+        state.in_transaction = True
+        if rolled_back:
+            state.marks = [mark_of(state, "")]
+    return effect
+
+
+def _savepoint(state: SchemaState, tree: exp.Expression, rolled_back: bool) -> None:
+    """Apply SAVEPOINT, or RELEASE, which forgets a savepoint and those behind it."""
+    name = fold(tree.this)
+    if str(tree.args.get("form")) == "SAVEPOINT":
+        if rolled_back:
+            state.marks.append(mark_of(state, name))
+        state.savepoints.append((name, state.marks[-1] if rolled_back else None))
+        return
+    at = _innermost(state, name)
+    if at is not None:
+        gone = [mark for _, mark in state.savepoints[at:]]
+        state.marks = [mark for mark in state.marks if not any(mark is g for g in gone)]
+        del state.savepoints[at:]
+
+
+def _innermost(state: SchemaState, name: str) -> int | None:
+    """The place of the last savepoint of that name."""
+    found = [n for n, (label, _) in enumerate(state.savepoints) if label == name]
+    return found[-1] if found else None
+
+
+def _back_to(state: SchemaState, name: str) -> Effect:
+    """Apply ROLLBACK TO."""
+    at = _innermost(state, name)
+    mark = None if at is None else state.savepoints[at][1]
+    if at is None or mark is None:
+        return Effect(unknown=[f"statements undone by ROLLBACK TO {name}"])
+    depth = next(n for n, one in enumerate(state.marks) if one is mark)
+    effect = roll_back(state, mark)
+    # a savepoint survives ROLLBACK TO
+    state.marks[depth:] = [mark_of(state, name)]
+    state.savepoints[at:] = [(name, state.marks[depth])]
+    for before in state.marks[:depth]:
+        before.effects.append(effect)
     return effect
 
 

@@ -18,7 +18,12 @@ _VARYING = frozenset(
     """text bytea json jsonb xml path polygon tsvector tsquery int2vector oidvector inet cidr bit varbit varchar bpchar numeric record
     refcursor txid_snapshot pg_snapshot pg_node_tree gtsvector cstring citext hstore geometry geography ltree lquery ltxtquery vector
     halfvec sparsevec seg raster int4range int8range numrange tsrange tstzrange daterange int4multirange int8multirange
-    nummultirange tsmultirange tstzmultirange datemultirange jsonpath anyarray aclitem[] complex""".split()
+    nummultirange tsmultirange tstzmultirange datemultirange jsonpath anyarray aclitem[]""".split()
+)
+# of the server itself: a type of that name in another schema is found behind them
+_BUILTIN = frozenset(
+    """text bytea json jsonb xml numeric varchar bpchar inet cidr bit varbit name bool int2 int4 int8 float4 float8 date time timetz
+    timestamp timestamptz interval uuid money oid point path polygon box circle line lseg macaddr tsvector tsquery""".split()
 )
 # a type of that many bytes, for those that a script makes
 _BY_LENGTH = {
@@ -50,10 +55,12 @@ class Types:
     """Types that the script or a baseline has, by name."""
 
     made: dict[str, DefinedType] = field(default_factory=dict)
+    several: set[str] = field(default_factory=set)  # names that several types of a script have
+    mixed: set[str] = field(default_factory=set)  # of these, those of which one is composite
 
     def copy(self) -> Types:
         """The types as they are, to be changed apart."""
-        return Types(dict(self.made))
+        return Types(dict(self.made), set(self.several), set(self.mixed))
 
     def create(self, tree: exp.Expression, path: str = "") -> int | None:
         """CREATE TYPE or CREATE DOMAIN, in schema `path` if none is written; returns the columns of
@@ -63,6 +70,19 @@ class Types:
             qualified(tree.this) if isinstance(tree.this, exp.Table) else ("", fold(tree.this))
         )
         schema = schema or path
+        before = self.made.get(name)
+        columns = self._create(tree, name, schema)
+        made = self.made[name]
+        other = before is not None and before.schema != schema and before[:3] != made[:3]
+        builtin = name in _BUILTIN and made[:2] != (name, -1)
+        if other or builtin:  # which one a column names depends on its schema, which is not kept
+            self.made[name] = DefinedType("", -1, None, schema)
+            self.several.add(name)
+            if columns is not None or (before is not None and before.columns is not None):
+                self.mixed.add(name)
+        return columns
+
+    def _create(self, tree: exp.Expression, name: str, schema: str) -> int | None:
         kind = tree.args.get("kind")
         columns = None
         if isinstance(kind, exp.Expression):  # a domain
@@ -100,12 +120,14 @@ class Types:
         return "text", -1
 
     def ambiguous(self, kind: exp.Expression) -> bool:
-        """Whether several schemas of a baseline have a type of that name, or none may have it."""
+        """Whether several schemas have a type of that name, or none may have it, and it matters."""
         name, _ = (
             catalog_type(kind)
             if isinstance(kind, exp.DataType)
             else (fold(kind.args.get("this")), -1)
         )
+        if name in self.several - self.mixed:
+            return False  # none of them has rows of its own
         return name in self.made and not self.made[name].base
 
     def forget(self) -> None:
@@ -120,7 +142,9 @@ class Types:
             else (fold(kind.args.get("this")), -1)
         )
         found = self.made.pop(name, None)
-        return found is not None, None if found is None else found.columns
+        if found is None or name in self.mixed:
+            return False, None
+        return True, found.columns
 
     def alter(self, tree: exp.Expression) -> int | None:
         """ALTER TYPE: rows of pg_attribute that come; None where that is not known."""

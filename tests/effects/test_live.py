@@ -77,6 +77,24 @@ def _storage_changes() -> str:
     return "\n".join(text) + "\n"
 
 
+ZONES_AND_OIDS = """
+SET timezone = 'Europe/Berlin';
+CREATE TABLE spring (id int, k timestamptz) DISTRIBUTED BY (id) PARTITION BY RANGE (k)
+  (START ('2020-03-29 00:00') END ('2020-03-29 06:00') EVERY (INTERVAL '1 hour'));
+SET TIME ZONE 'UTC';
+CREATE TABLE even (id int, k timestamptz) DISTRIBUTED BY (id) PARTITION BY RANGE (k)
+  (START ('2020-03-29 00:00') END ('2020-03-29 06:00') EVERY (INTERVAL '1 hour'));
+"""
+OIDS = """
+SET default_with_oids = on;
+CREATE TABLE numbered_rows (a int, b int) DISTRIBUTED BY (a);
+CREATE TABLE plain_rows (a int, b int) WITHOUT OIDS DISTRIBUTED BY (a);
+CREATE TABLE numbered_query AS SELECT 1 AS a DISTRIBUTED BY (a);
+CREATE TABLE numbered_columns (a int, b text) WITH (appendonly=true) DISTRIBUTED BY (a);
+RESET default_with_oids;
+CREATE TABLE usual_rows (a int, b int) DISTRIBUTED BY (a);
+ALTER TABLE numbered_rows SET WITHOUT OIDS;
+"""
 SEVEN = """
 CREATE UNLOGGED TABLE quick (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (1) END (4) EVERY (2));
 CREATE TABLE permanent (a int) DISTRIBUTED BY (a);
@@ -301,3 +319,93 @@ def test_a_table_exchanged_with_an_unknown_partition_is_unknown(
     assert result.wrong == []
     assert result.refused == 0, result.refusals
     assert any("DROP TABLE staging" in text for _, text, _ in result.unknown)
+
+
+# keys that are stated twice, types that two schemas have, names that a sequence keeps, temporary tables by their schema,
+# savepoints of one name, storage PLAIN: what an earlier version predicted wrongly and called complete
+EVERY_ODD = """
+CREATE TABLE keyed (id int PRIMARY KEY, more text, UNIQUE (id), CONSTRAINT named UNIQUE (id));
+CREATE TABLE alone (id int PRIMARY KEY UNIQUE);
+CREATE TABLE deferred (id int UNIQUE DEFERRABLE, UNIQUE (id), UNIQUE (id) DEFERRABLE, UNIQUE (id) DEFERRABLE INITIALLY DEFERRED);
+CREATE TABLE searches (id int, q tsquery);
+CREATE TABLE plain (a int, b text);
+ALTER TABLE plain ALTER b SET STORAGE PLAIN;
+CREATE TABLE beside (LIKE plain INCLUDING STORAGE, c char(10));
+CREATE TABLE pg_temp.hidden (a text);
+DROP TABLE pg_temp.hidden;
+CREATE TABLE hidden (a int);
+DROP TABLE hidden;
+BEGIN;
+SAVEPOINT a;
+CREATE TABLE twice (x text);
+SAVEPOINT a;
+RELEASE a;
+ROLLBACK TO a;
+COMMIT;
+CREATE TABLE IF NOT EXISTS twice (x text);
+CREATE SEQUENCE first;
+ALTER SEQUENCE first RENAME TO second;
+DROP SEQUENCE second;
+CREATE TABLE indexed (a int, b text);
+CREATE INDEX by_a ON indexed (a);
+ALTER TABLE by_a RENAME TO by_number;
+DROP INDEX by_number;
+DROP TABLE indexed;
+CREATE TABLE smallest AS SELECT - 9223372036854775808 AS a;
+"""
+THEN_UNKNOWN = """
+CREATE SCHEMA tenant1;
+CREATE SCHEMA tenant2;
+CREATE DOMAIN tenant1.code AS int;
+CREATE DOMAIN tenant2.code AS text;
+CREATE TABLE tenant1.t (c tenant1.code);
+CREATE TABLE serials (a serial, b text);
+ALTER TABLE serials RENAME a TO aa;
+DROP SEQUENCE serials_a_seq CASCADE;
+DROP TABLE serials;
+CREATE TABLE renamed (a serial);
+ALTER SEQUENCE renamed_a_seq RENAME TO other;
+DROP SEQUENCE other CASCADE;
+DROP TABLE renamed;
+"""
+WITHOUT_SEGMENTS = """
+CREATE TABLE excluded (a int, EXCLUDE (a WITH =), EXCLUDE (a WITH =), UNIQUE (a), PRIMARY KEY (a));
+CREATE TABLE copied (LIKE excluded INCLUDING ALL, UNIQUE (a));
+SELECT 1 AS a INTO UNLOGGED short;
+BEGIN;
+CREATE TABLE kept (x text);
+COMMIT AND CHAIN;
+CREATE TABLE undone (x int);
+ROLLBACK;
+CREATE TABLE IF NOT EXISTS undone (x int);
+"""
+ENDS = "CREATE TABLE ends (r int4range);\nCREATE TABLE bounds AS SELECT lower(r) AS a FROM ends;\n"
+
+
+@pytest.mark.parametrize(
+    ("fixture", "more"),
+    [
+        ("gp6_dsn", ZONES_AND_OIDS + OIDS),
+        ("gp7_dsn", ZONES_AND_OIDS),
+        ("pg_dsn", WITHOUT_SEGMENTS),
+        ("pgnew_dsn", WITHOUT_SEGMENTS),
+        ("pg19_dsn", WITHOUT_SEGMENTS),
+    ],
+    ids=["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn"],
+)
+def test_statements_that_other_statements_undo(
+    fixture: str, more: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    file = tmp_path / "all.sql"
+    file.write_text(EVERY_ODD + more)
+    result = run(request.getfixturevalue(fixture), file)
+    assert (result.wrong, result.unread, result.refusals) == ([], [], [])
+    assert [(text, why) for _, text, why in result.unknown] == []
+    file.write_text(THEN_UNKNOWN + (ENDS if more is WITHOUT_SEGMENTS else ""))
+    result = run(request.getfixturevalue(fixture), file)
+    assert (result.wrong, result.unread, result.refusals) == ([], [], [])
+    assert {text.split()[2].rstrip(";") for _, text, _ in result.unknown} >= {
+        "tenant1.t",
+        "serials",
+        "renamed",
+    }

@@ -268,6 +268,7 @@ def _rename_column(
     def renamed(names: frozenset[str]) -> frozenset[str]:
         return frozenset(new if n == old else n for n in names)
 
+    table.former_sequences |= table.sequence_names
     for one in affected_tables(state, table, action):
         one.columns = [
             replace(c, name=new if c.name == old else c.name, generated=renamed(c.generated))

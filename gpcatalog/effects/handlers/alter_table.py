@@ -108,7 +108,12 @@ def _alter_no_table(
         effect.exclusive = False
         _move_sequence(state, sequence, actions)
         return effect
-    if type(tree).__name__ == "AlterIndex":
+    renames = bool(actions) and all(type(a).__name__ == "RenameTo" for a in actions)
+    if type(tree).__name__ == "AlterIndex" or (
+        renames
+        and isinstance(tree.this, exp.Table | gx.RelationName)
+        and owners_of_index(state, *qualified(tree.this))
+    ):
         _rename_index(state, tree, actions)
         return Effect()
     hit = (
@@ -185,7 +190,9 @@ _NO_TOAST = ("RenameTo", "RenameColumnTo", "RenameConstraint", "SetSchema")
 
 
 def _rename_index(state: SchemaState, tree: exp.Expression, actions: list[exp.Expression]) -> None:
-    rename = tree.args.get("rename")
+    rename = tree.args.get("rename") or next(
+        (a for a in actions if type(a).__name__ == "RenameTo"), None
+    )
     if rename is None:
         return
     schema, old = qualified(tree.this)
@@ -416,6 +423,7 @@ def _set_table(state: SchemaState, table: Table, action: exp.Expression, effect:
 
 @acts("RenameTo")
 def _rename(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+    table.former_sequences |= table.sequence_names
     move_table(state, table, table.schema, fold(action.this))
 
 

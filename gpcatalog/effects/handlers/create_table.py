@@ -68,13 +68,14 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
     )
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     schema, plain = state.new_name(name)
-    temporary = tree.find(exp.TemporaryProperty) is not None
+    temporary = tree.find(exp.TemporaryProperty) is not None or schema == "pg_temp"
     if temporary:
         schema, plain = qualified(name)
+        schema = "" if schema == "pg_temp" else schema
     there = state.existing_table(schema, plain) if tree.args.get("exists") else None
     if there is not None and there.temporary == temporary:
         return Effect(verb="create", table=there)
-    table = Table(schema, plain, kind=str(kind))
+    table = Table(schema, plain, kind=str(kind), temporary=temporary)
     hidden = state.tables.get(("" if schema == "public" else schema, plain))
     if tree.args.get("exists") and hidden is not None and hidden.temporary != temporary:
         table.unknown.append(_BOTH.format(plain))
@@ -134,6 +135,7 @@ def _apply_properties(
             table.dropped_at_commit = str(p.this).upper() == "DROP"
         elif isinstance(p, gx.OidsProperty):
             table.oids = table.oids or bool(p.this)
+            table.options.setdefault("oids", "true" if p.this else "false")
         elif isinstance(p, gx.OfType):
             table.unknown.append("columns of the composite type (OF)")
             table.known = False
@@ -194,6 +196,8 @@ def set_storage(state: SchemaState, table: Table, method: str) -> None:
     if state.edition.classic:
         options = {**state.defaults.options, **own}
         table.oids = table.oids or own.get("oids") in _ON
+        if state.defaults.with_oids and "oids" not in own and table.kind == "TABLE":
+            table.oids = True
     elif (
         state.edition.greenplum
         and not method

@@ -100,10 +100,11 @@ def select(state: SchemaState, tree: exp.Expression) -> Effect:
         if (run := run_once(state, tree)) is not None:
             return run
         return note_calls(state, tree, set_variable(state, tree))
-    temporary = into.args.get("kind") == "TEMPORARY"
-    schema, name = qualified(into.this) if temporary else state.new_name(into.this)
-    table = Table(schema, name)
-    table.temporary = temporary
+    schema, name = qualified(into.this)
+    temporary = into.args.get("kind") == "TEMPORARY" or schema == "pg_temp"
+    schema = ("" if schema == "pg_temp" else schema) if temporary else schema or state.new_objects
+    unlogged = into.args.get("kind") == "UNLOGGED"
+    table = Table(schema, name, temporary=temporary, unlogged=unlogged)
     set_storage(state, table, "")
     columns_of_query(state, table, tree, [])
     return created(state, table)

@@ -103,7 +103,7 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
         drop_dependent_views(state, gone, effect)
         drop_foreign_keys(state, tables, effect)
         for kind, made in list(state.types.made.items()):
-            if not made.base:
+            if not made.base and kind not in state.types.several - state.types.mixed:
                 effect.add_unknown(f"type {kind}, which several schemas have")
             if made.columns is None or made.schema not in inside | {""}:
                 continue

@@ -11,7 +11,7 @@ from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
-from gpcatalog.effects.keys import fold, object_name
+from gpcatalog.effects.keys import fold
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -44,11 +44,7 @@ def create_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
 def _of_a_column(state: SchemaState, key: tuple[str, str]) -> bool:
     """Whether a serial or identity column may own a sequence of that name."""
     state.disowned.add(key[1])
-    owners = [
-        t
-        for t in state.tables.values()
-        if any(object_name(t.name, c.name, "seq") == key[1] for c in t.columns if c.serial)
-    ]
+    owners = [t for t in state.tables.values() if key[1] in t.sequence_names]
     for table in owners:
         table.uncounted = table.uncounted or f"owner of sequence {key[1]}"
     return bool(owners) or state.existing is not None
@@ -92,7 +88,12 @@ def alter_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
         form = str(action.args.get("form") or "")
         if form in ("SET LOGGED", "SET UNLOGGED"):
             _set_logged(state, name, effect, logged=form == "SET LOGGED")
-    new = tree.args.get("rename")
+    rename = tree.args.get("rename")
+    new = rename.this if rename is not None else None
+    if isinstance(new, exp.Identifier) and name not in state.sequences:
+        for table in state.tables.values():
+            if name[1] in table.sequence_names:
+                table.former_sequences |= {fold(new)}
     if isinstance(new, exp.Identifier) and name in state.sequences:
         rename_sequence(state, name, (name[0], fold(new)))
     schema = tree.args.get("schema")
@@ -126,6 +127,7 @@ def drop_sequences(state: SchemaState, tree: exp.Expression) -> Effect:
         if key not in state.sequences:
             if tree.args.get("exists") and not state.opaque and not _of_a_column(state, key):
                 continue  # as for DROP TABLE IF EXISTS
+            _of_a_column(state, key)
             effect.add_unknown(f"unknown sequence {name.sql('greenplum')}")
             continue
         drop_sequence(state, key, effect)

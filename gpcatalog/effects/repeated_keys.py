@@ -1,0 +1,129 @@
+"""Keys that a CREATE TABLE states twice: the server makes one index of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.keys import fold
+
+# storage parameters and places are not compared
+_NOT_COMPARED = frozenset({"kind", "expressions", "include", "definition", "tablespace", "index"})
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """A key as it is written: its node, its name, and what has to be equal for it to be dropped."""
+
+    node: exp.Expression
+    given: exp.Expression | None
+    primary: bool
+    same: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Which constraints of a CREATE TABLE come to nothing.
+
+    dropped: identities of their nodes; names: the names that other nodes get from them
+    """
+
+    dropped: frozenset[int]
+    names: dict[int, exp.Expression]
+
+    def given(self, node: exp.Expression, own: exp.Expression | None) -> exp.Expression | None:
+        """The name of a constraint that is kept: its own, or that of one that it stands for."""
+        return own or self.names.get(id(node))
+
+
+NONE = Repeated(frozenset(), {})
+
+
+def repeated_keys(elements: Iterable[exp.Expression]) -> Repeated:
+    """Find keys and exclusion constraints that equal an earlier one, or the primary key.
+
+    As transformIndexConstraints of the server does: method, columns, condition and deferral are
+    compared, names and storage parameters are not. One without a name takes over that of a dropped
+    one.
+    """
+    kept: dict[tuple[object, ...], _Stated] = {}
+    dropped: set[int] = set()
+    names: dict[int, exp.Expression] = {}
+    stated = [one for element in elements for one in _stated(element)]
+    for one in sorted(stated, key=lambda s: not s.primary):
+        first = kept.setdefault(one.same, one)
+        if first is one:
+            continue
+        dropped.add(id(one.node))
+        if first.given is None and one.given is not None:
+            names.setdefault(id(first.node), one.given)
+    return Repeated(frozenset(dropped), names)
+
+
+def _stated(element: exp.Expression) -> Iterator[_Stated]:
+    if isinstance(element, exp.ColumnDef):
+        constraints = [
+            (c, None) if not isinstance(c, exp.ColumnConstraint) else (c.args.get("kind"), c)
+            for c in element.args.get("constraints") or ()
+        ]
+        for n, (kind, around) in enumerate(constraints):
+            if isinstance(
+                kind,
+                exp.PrimaryKeyColumnConstraint | exp.UniqueColumnConstraint | gx.KeyConstraint,
+            ):
+                words = []
+                for after, _ in constraints[n + 1 :]:
+                    if not isinstance(after, gx.ConstraintAttribute):
+                        break
+                    words.append(str(after.this))
+                yield _key(
+                    kind,
+                    around.args.get("this") if around is not None else None,
+                    (fold(element.this),),
+                    words,
+                )
+    elif isinstance(element, gx.TableConstraint):
+        kind = element.args["kind"]
+        attributes = element.args.get("attributes")
+        words = [
+            str(word)
+            for trait in (attributes.expressions if attributes is not None else ())
+            for word in trait.args.values()
+        ]
+        if isinstance(kind, gx.ExcludeConstraint):
+            compared = kind.copy()
+            for arg in ("definition", "tablespace"):
+                compared.set(arg, None)
+            same = ("exclude", compared.sql("greenplum"), *_deferral(words))
+            yield _Stated(kind, element.args.get("this"), False, same)
+        elif isinstance(kind, gx.KeyConstraint) and kind.expressions:
+            columns = tuple(fold(c) for c in kind.expressions)
+            yield _key(kind, element.args.get("this"), columns, words)
+
+
+def _key(
+    kind: exp.Expression,
+    given: exp.Expression | None,
+    columns: tuple[str, ...],
+    words: list[str],
+) -> _Stated:
+    primary = isinstance(kind, exp.PrimaryKeyColumnConstraint) or (
+        kind.args.get("kind") == "PRIMARY KEY"
+    )
+    more = tuple(
+        (name, str(value))
+        for name, value in sorted(kind.args.items())
+        if name not in _NOT_COMPARED and value not in (None, [], False)
+    )
+    included = tuple(fold(c) for c in kind.args.get("include") or ())
+    return _Stated(kind, given, primary, (columns, included, more, *_deferral(words)))
+
+
+def _deferral(words: Iterable[str]) -> tuple[bool, bool]:
+    """Whether a constraint can be deferred, and whether it is at first."""
+    said = {word.upper() for word in words}
+    at_first = "INITIALLY DEFERRED" in said
+    return at_first or "DEFERRABLE" in said, at_first
