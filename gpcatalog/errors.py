@@ -22,9 +22,11 @@ EXIT_TEXTS = {
     "0": "success; no finding at or above --fail-on",
     "1": (
         "at least one finding at or above --fail-on (audit: never by default; check: warning by"
-        " default)"
+        " default); upkeep status: a problem"
     ),
-    "2": "wrong usage, or an invalid input file",
+    "2": (
+        "wrong usage, an input file that is missing or invalid, or an output that cannot be written"
+    ),
     "3": "the server cannot be reached or read, or the program of --notify-command failed",
     "4": "refused: the operation would be unsafe, or the same run over a fleet is active",
     "70": "internal error: a bug",
