@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import pairwise
 from types import FrameType
@@ -217,14 +217,23 @@ def _only(name: str) -> typer.Typer:
     return one
 
 
+def _is_plugin(words: Sequence[str]) -> bool:
+    """Whether a command line asks for the output of a Nagios plugin, which only audit has.
+
+    >>> _is_plugin(["audit", "--format", "nagios"]), _is_plugin(["check", "--format=nagios"])
+    (True, False)
+    """
+    asked = "--format=nagios" in words or ("--format", "nagios") in pairwise(words)
+    return asked and _named(words) == "audit"
+
+
 def _failed(message: str, hint: str, exit_code: int) -> int:
     """Report a failure; returns the exit code of the process.
 
     A Nagios plugin says it on standard output, and its state is UNKNOWN. What the command line asks
     for is looked for in its words: the failure can be that it could not be read.
     """
-    words = sys.argv[1:]
-    if "--format=nagios" in words or ("--format", "nagios") in pairwise(words):
+    if _is_plugin(sys.argv[1:]):
         from gpcatalog.commands.audit import unknown_state
 
         progress_done()
@@ -273,11 +282,14 @@ def _run() -> int:
     except Exception as e:
         if isinstance(e, OSError) and e.errno in _FULL:
             _nobody_reads()
-            return _failed(
+            # not as a plugin does: standard output may be what cannot be written
+            code = int(Exit.UNREACHABLE if _is_plugin(sys.argv[1:]) else Exit.USAGE)
+            fail(
                 f"cannot write: {e.strerror}",
                 "standard output was closed, or the disk for temporary files is full",
-                int(Exit.USAGE),
+                exit_code=code,
             )
+            return code
         if os.environ.get("GPCATALOG_DEBUG"):
             progress_done()
             raise

@@ -102,8 +102,8 @@ def needs_toast(
     page. Types that are not known here are taken as variable-length without a limit. `plain`:
     variable-length types whose storage is PLAIN (attstorage 'p'); `plain_at`: positions of columns
     that were given this storage; `virtual`: virtual generated columns beside these, which only
-    the null bitmap has. Storages without TOAST (ao_column
-    on Greenplum 7) are the cost model's business.
+    the null bitmap has. Storages without TOAST (ao_column on Greenplum 7) are the cost model's
+    business.
 
     >>> needs_toast("gp6", [("int4", -1), ("varchar", 14)]), needs_toast("pg15", [("varchar", 1004)])
     (False, True)

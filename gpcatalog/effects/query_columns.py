@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Scope = dict[str, list[Column]]  # columns of each item in FROM, by the name it goes by
 
 _TEXTS = frozenset(("text", "varchar", "bpchar"))
+_DIGITS = 100  # no int8 has as many, with 0b and underscores
 _INTEGERS = ("int2", "int4", "int8")
 _NILADIC = {
     "CURRENT_DATE": "date",
@@ -492,7 +493,12 @@ def _literal_type(state: SchemaState, node: exp.Literal, sign: int = 1) -> str:
             return "numeric"
         if state.edition.base < 16:
             return ""
-    value = sign * int(text, 0 if text[:2].lower() in ("0x", "0o", "0b") else 10)
+    if len(text) > _DIGITS:
+        return "numeric"
+    try:
+        value = sign * int(text, 0 if text[:2].lower() in ("0x", "0o", "0b") else 10)
+    except ValueError:  # no number of that base
+        return ""
     return next((t for t, n in (("int4", 31), ("int8", 63)) if -(2**n) <= value < 2**n), "numeric")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import psycopg
@@ -14,6 +15,7 @@ from gpcatalog.dialect.version import edition
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.query_columns import columns_of
 from gpcatalog.effects.schema_state import SchemaState
+from tests import program
 from tests.conftest import fresh_database
 
 NUMBERS = (
@@ -184,3 +186,24 @@ def test_a_view_that_changed_is_not_read_by_its_first_definition() -> None:
     assert width("SELECT * FROM v3") in (3, None)
     run("CREATE TABLE l (LIKE v2); CREATE FOREIGN TABLE f (x int, y text) SERVER z;")
     assert width("SELECT * FROM f") == 2
+
+
+@pytest.mark.parametrize("number", ["1" * 6000, "0b12", "0x", "1__0", "0x" + "f" * 200])
+def test_numbers_that_no_server_has_end_no_check(number: str, tmp_path: Path) -> None:
+    """Python converts neither all digits of a very long number nor those of another base."""
+    file = tmp_path / "f.sql"
+    file.write_text(f"CREATE TABLE t AS SELECT {number} AS a;\n")
+    done = program.run("check", str(file), "--server", "postgresql19")
+    assert done.returncode in (0, 1), done.stderr
+    assert "internal" not in done.stdout + done.stderr
+
+
+def test_a_time_zone_that_is_not_known_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "f.sql"
+    file.write_text(
+        "SET timezone = 'Nowhere/X';\n"
+        "CREATE TABLE t (id int, k timestamptz) DISTRIBUTED BY (id) PARTITION BY RANGE (k)\n"
+        " (START ('2020-03-29 00:00') END ('2020-03-29 06:00') EVERY (INTERVAL '1 hour'));\n"
+    )
+    done = program.run("check", str(file), "--server", "greenplum6")
+    assert "cost not fully known: time zone Nowhere/X" in done.stdout

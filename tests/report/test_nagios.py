@@ -206,6 +206,34 @@ def test_a_call_that_cannot_be_run_is_unknown(words: tuple[str, ...], said: str)
     assert said in out
 
 
+def test_only_audit_is_a_plugin() -> None:
+    done = program.run("check", "--format", "nagios", "x.sql")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--format must be one of" in done.stderr
+
+
+def test_a_full_disk_is_unknown_and_said_on_standard_error() -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "gpcatalog",
+                "audit",
+                "--format",
+                "nagios",
+                "--snapshot",
+                str(FIXTURE),
+            ],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(FIXTURE.parents[1])},
+        )
+    assert done.returncode == nagios.UNKNOWN
+    assert "cannot write" in done.stderr
+
+
 def test_the_wrapper_of_the_monitoring_plugins() -> None:
     """`negate` reads the state from the exit code, and replaces it in the text."""
     if not NEGATE.exists():

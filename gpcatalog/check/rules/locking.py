@@ -15,8 +15,8 @@ def drop_wide_root(s: RuleContext) -> None:
     What it finds: DROP TABLE of a partitioned table that needs more than half of `lock_slots`
     (Greenplum's defaults: 128 × 250).
     Why it matters: on Greenplum 7 and PostgreSQL, the statement locks every relation until the
-    transaction ends, on the coordinator and on each segment. It fails with "out of shared memory" if the lock table is full.
-    Files are removed one by one.
+    transaction ends, on the coordinator and on each segment. It fails with "out of shared memory"
+    if the lock table is full. Files are removed one by one.
     How sure it is: relations are counted. The number of slots is computed from the settings or the
     baseline.
     What to do: drop the leaves in groups, each in its own transaction, and then the root.
