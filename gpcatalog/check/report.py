@@ -74,6 +74,8 @@ class LockHeld(msgspec.Struct, frozen=True):
 class StatementReport(msgspec.Struct, kw_only=True, frozen=True):
     """One statement as the report has it.
 
+    unknown: what is not known about leaves, relations, columns or files
+    not_counted: rows of other catalogs that the cost leaves out
     seconds: estimated time of its DDL, without rows that it copies or reads; None if some of it is
              not known
     """
@@ -86,6 +88,7 @@ class StatementReport(msgspec.Struct, kw_only=True, frozen=True):
     table: str
     cost: Cost
     unknown: tuple[str, ...] = ()
+    not_counted: tuple[str, ...] = ()
     held: LockHeld | None = None
     seconds: float | None = 0.0
 
@@ -114,6 +117,8 @@ class CheckReport(msgspec.Struct, kw_only=True, frozen=True):
 
     seconds: estimated time of the DDL of all statements, without rows that they copy or read; at least,
              unless seconds_complete. pace: of the server of the baseline
+    not_counted: rows of catalogs other than pg_class and pg_attribute that the total leaves out, with
+                 the number of statements
     """
 
     server: str
@@ -127,6 +132,7 @@ class CheckReport(msgspec.Struct, kw_only=True, frozen=True):
     not_understood: int
     errors: int
     ignored: int
+    not_counted: dict[str, int] = {}
     schema: str = SCHEMA
     baseline: dict[str, float] = {}
     tables: tuple[TableCost, ...] = ()  # largest first

@@ -500,6 +500,8 @@ class _Run:
         table = effect.table.title if effect.table is not None else unknown_table(statement.tree)
         source = statement.source
         self.totals.add(cost, Spot(source, statement.start, statement.end, self.number))
+        not_counted = tuple(dict.fromkeys(effect.minor))
+        self.totals.not_counted.update(not_counted)
         # the longest of them, where a statement runs several
         held: LockHeld | None = None
         seconds, complete = 0.0, True
@@ -529,6 +531,7 @@ class _Run:
                     table=table,
                     cost=cost,
                     unknown=tuple(effect.unknown),
+                    not_counted=not_counted,
                     held=held,
                     seconds=round(seconds, 4) if complete else None,
                 )
@@ -568,6 +571,7 @@ class _Run:
             not_understood=self.outcomes[Outcome.NOT_UNDERSTOOD],
             errors=self.outcomes[Outcome.ERROR],
             ignored=self.ignored,
+            not_counted=dict(self.totals.not_counted.most_common()),
             baseline=baseline,
             seconds=round(self.totals.seconds, 3),
             seconds_complete=self.totals.seconds_complete,

@@ -119,6 +119,7 @@ class Totals:
     seconds: estimated time of the DDL; at least, unless seconds_complete
     first: the first statement; most_leaves, most_files: the one that adds most, None where none
            adds any
+    not_counted: rows that the sums leave out, with the number of statements
     """
 
     first: Spot | None = None
@@ -128,6 +129,7 @@ class Totals:
     _by_table: dict[str, _OfTable] = field(default_factory=dict)
     seconds: float = 0.0
     seconds_complete: bool = True
+    not_counted: Counter[str] = field(default_factory=Counter)
     _leaves: int = 0
     _files: int = 0
 

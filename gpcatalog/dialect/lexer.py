@@ -196,6 +196,18 @@ def _quoted(text: str, at: int, opening: str) -> tuple[str, str, int]:
     return SCONST if opening == "'" else NCONST, raw.replace("''", "'"), end
 
 
+def _with_escapes(text: str, at: int) -> tuple[str, str, int]:
+    """Kind and value of the constant '…' at `at` where backslashes are escapes, and the offset
+    after it.
+    """
+    raw, end = _string(text, at, at + 1, escaped=True)
+    if "\\" not in raw:
+        return SCONST, raw.replace("''", "'"), end
+    if "\\u" in raw or "\\U" in raw:
+        _check_surrogates(raw, at)
+    return ESCONST, raw, end
+
+
 def _unicode_quoted(text: str, start: int, body_at: int) -> tuple[str, str, int]:
     """Kind and value of a constant U&'…' or an identifier U&"…", and the offset after it and its
     UESCAPE.
@@ -223,8 +235,12 @@ def _dollar_quoted_end(text: str, start: int, delimiter: str) -> int:
     return close + len(delimiter)
 
 
-def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> tuple[Tokens, int]:
+def scan(
+    text: str, at: int, words: frozenset[str], *, script: bool = False, escapes: bool = False
+) -> tuple[Tokens, int]:
     """Tokens of the statement that begins at `at`, up to its semicolon, and the offset after it.
+
+    escapes: a backslash in '…' begins an escape (standard_conforming_strings is off)
 
     In a script, psql's rules hold besides: no cut inside parentheses, a backslash interrupts,
     `:name` is a variable, and the body of a SQL-standard function (BEGIN ATOMIC … END) holds
@@ -264,7 +280,10 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
             if value == "/*":
                 at = block_comment_end(text, at)
                 continue
-            kind, value, end = _quoted(text, at, value)
+            if value == "'" and escapes:
+                kind, value, end = _with_escapes(text, at)
+            else:
+                kind, value, end = _quoted(text, at, value)
         elif group in ("number", "param"):
             integer = value.isdigit() and _small(value)
             kind = PARAM if group == "param" else ICONST if integer else FCONST

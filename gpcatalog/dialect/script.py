@@ -10,12 +10,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from sqlglot import exp
 
 from gpcatalog.dialect.grammar import WORDS, SyntaxFault, grammar
 from gpcatalog.dialect.lexer import IDENT, PSQLVAR, LexError, Tokens, scan
+from gpcatalog.dialect.strings import Strings
 from gpcatalog.dialect.variables import (
     Branch,
     Expansion,
@@ -134,6 +136,7 @@ class Piece:
     decisive: tuple[str, ...] = ()  # of these those that are more than part of a name
     reasons: tuple[str, ...] = ()  # why it is not known whether it runs
     other: bool = False  # in a branch of \\if that may run instead of one before it
+    escapes: bool = False  # a backslash in '…' begins an escape
 
 
 @dataclass(kw_only=True)
@@ -249,6 +252,22 @@ def _command_piece(source: Source, start: int, command: str, session: Variables)
     )
 
 
+def _unreadable(
+    source: Source, pending: Tokens | None, begin: int, end: int, error: LexError
+) -> Piece:
+    """A statement with text that is no token; pending: what was read of it before a psql command."""
+    begun = pending is not None and len(pending) > 1
+    return Piece(
+        source=source,
+        start=pending.starts[0]
+        if pending is not None and begun
+        else _skip_space(source.text, begin),
+        end=end,
+        tokens=None,
+        error=SyntaxFault(error.offset, "", (), error.message),
+    )
+
+
 def split(
     source: Source, *, commands: bool = False, variables: Variables | None = None
 ) -> Iterator[Piece]:
@@ -263,28 +282,18 @@ def split(
         at = 1
     pending: Tokens | None = None
     session = variables if variables is not None else Variables()
+    strings = Strings()
     while at < len(text):
         begin = at
         try:
-            tokens, at = scan(text, at, WORDS, script=True)
+            tokens, at = scan(text, at, WORDS, script=True, escapes=strings.escapes)
         except LexError as error:
             if session.skipping:  # no statement here is sent: go on at the end of the branch
                 edge = _CONDITION.search(text, error.offset)
                 at = max(edge.start() if edge is not None else len(text), begin + 1)
                 continue
             at = max(_recover(text, error.offset), begin + 1)
-            start = (
-                pending.starts[0]
-                if pending is not None and len(pending) > 1
-                else _skip_space(text, begin)
-            )
-            yield Piece(
-                source=source,
-                start=start,
-                end=at,
-                tokens=None,
-                error=SyntaxFault(error.offset, "", (), error.message),
-            )
+            yield _unreadable(source, pending, begin, at, error)
             pending = None
             continue
         interrupted = tokens.backslash
@@ -313,52 +322,42 @@ def split(
                     continue
                 sent = command.split()[0]
         if len(tokens) > 1:
-            yield from _pieces(source, tokens, session, sent)
+            yield from _pieces(source, tokens, session, sent, escapes=strings.escapes)
+            strings.follow(tokens)
             if _reads_stdin(tokens):
                 at = _copy_data(text, at)
     if pending is not None and len(pending) > 1:
-        yield from _pieces(source, pending, session, "")
+        yield from _pieces(source, pending, session, "", escapes=strings.escapes)
 
 
-def _pieces(source: Source, tokens: Tokens, session: Variables, sent: str) -> Iterator[Piece]:
+def _pieces(
+    source: Source, tokens: Tokens, session: Variables, sent: str, *, escapes: bool
+) -> Iterator[Piece]:
     """A statement, with the values of its variables; they may make several of it."""
     start, end = tokens.starts[0], tokens.ends[-2]
-    other = session.branch is Branch.OTHER
-    reasons = tuple(session.reasons)
     expanded, missing = session.expand(tokens) if PSQLVAR in tokens.kinds else (None, set())
     lacking = (
         (*sorted(missing), *source.missing_in(start, end)) if missing or source.missing else ()
     )
+    piece = partial(
+        Piece,
+        source=source,
+        missing=lacking,
+        reasons=tuple(session.reasons),
+        other=session.branch is Branch.OTHER,
+        escapes=escapes,
+    )
     if expanded is None:
         decisive = _decisive(source, tokens, missing) if lacking else ()
-        yield Piece(
-            source=source,
-            start=start,
-            end=end,
-            tokens=tokens,
-            command=sent,
-            missing=lacking,
-            decisive=decisive,
-            reasons=reasons,
-            other=other,
-        )
+        yield piece(start=start, end=end, tokens=tokens, command=sent, decisive=decisive)
         return
     at = 0
     while at < len(expanded.text):
         try:
-            inner, at = scan(expanded.text, at, WORDS, script=True)
+            inner, at = scan(expanded.text, at, WORDS, script=True, escapes=escapes)
         except LexError as error:
             fault = SyntaxFault(expanded.origin(error.offset), "", (), error.message)
-            yield Piece(
-                source=source,
-                start=start,
-                end=end,
-                tokens=None,
-                error=fault,
-                missing=lacking,
-                reasons=reasons,
-                other=other,
-            )
+            yield piece(start=start, end=end, tokens=None, error=fault)
             return
         if len(inner) > 1:
             first, last = (
@@ -366,18 +365,13 @@ def _pieces(source: Source, tokens: Tokens, session: Variables, sent: str) -> It
                 expanded.origin(inner.ends[-2], end=True),
             )
             decisive = _decisive(source, inner, missing, expanded) if lacking else ()
-            yield Piece(
-                source=source,
+            yield piece(
                 start=first,
                 end=last,
                 tokens=inner,
-                error=None,
                 command=sent,
                 expanded=expanded,
-                missing=lacking,
                 decisive=decisive,
-                reasons=reasons,
-                other=other,
             )
         if inner.backslash >= 0:
             return
@@ -519,7 +513,7 @@ def _readings(piece: Piece) -> Iterator[tuple[Tokens, Expansion | None]]:
             (piece.expanded.origin(a), piece.expanded.origin(b, end=True)) for a, b in text.origins
         ]
     try:
-        yield scan(text.text, 0, WORDS, script=True)[0], text
+        yield scan(text.text, 0, WORDS, script=True, escapes=piece.escapes)[0], text
     except LexError:
         return
 

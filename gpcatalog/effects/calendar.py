@@ -217,7 +217,7 @@ def value(node: exp.Expression, kind: str, zone: ZoneInfo) -> Value:
     try:
         if kind == "integer":
             return _whole(text)
-        if kind == "numeric":
+        if kind in ("numeric", "float"):
             return Decimal(text)
     except InvalidOperation:
         raise Unknown(f"number {text!r}") from None
@@ -233,11 +233,15 @@ def value(node: exp.Expression, kind: str, zone: ZoneInfo) -> Value:
 def stride(node: exp.Expression, kind: str) -> Step | Decimal:
     """An EVERY's value: an interval for times, a number for numbers and whole days of dates."""
     text, said, fields = raw(node)
-    if kind in ("integer", "numeric"):
+    if kind in ("integer", "numeric", "float"):
         try:
-            return Decimal(text)
+            number = Decimal(text)
         except InvalidOperation:
             raise Unknown(f"step {text!r}") from None
+        if kind == "float" and number.is_finite() and Decimal(float(number)) != number:
+            # ten times 0.1 is less than 1, so a partition more may be made
+            raise Unknown(f"EVERY {text} of a floating-point key: the server adds rounding errors")
+        return number
     if said == "number":
         if kind == "date":
             return Step(days=_whole(text))
@@ -305,6 +309,10 @@ def add(at: Value, by: Step | Decimal) -> Value:
 def _before(a: Value, b: Value) -> bool:
     if isinstance(a, datetime) and isinstance(b, datetime) and a.tzinfo is not None:
         return a.astimezone(UTC) < b.astimezone(UTC)
+    if isinstance(a, Decimal) and a.is_nan():
+        return False  # the server sorts NaN behind all numbers
+    if isinstance(b, Decimal) and b.is_nan():
+        return True
     return a < b  # type: ignore[operator]
 
 
@@ -341,8 +349,11 @@ def ranges(
     >>> [(a, b) for a, b, _ in ranges(1, 10, Decimal(3), classic=False, closed=True)]
     [(1, 4), (4, 7), (7, 10), (10, 11)]
     """
-    if not (by > 0 if isinstance(by, Decimal) else by.positive):
+    if not (by.is_finite() and by > 0 if isinstance(by, Decimal) else by.positive):
         raise Unknown("step that is not positive")
+    for bound in (start, end):
+        if isinstance(bound, Decimal) and not bound.is_finite():
+            raise Unknown(f"EVERY from or to {bound}")
     if not classic:
         if closed:
             end, closed = _following(end), False

@@ -187,8 +187,8 @@ def _tablename(element: exp.Expression) -> str:
 # pg_type.typname → how a partition key of it is ordered
 _KINDS = {
     **dict.fromkeys(("int2", "int4", "int8", "oid"), "integer"),
-    **dict.fromkeys(("numeric", "float4", "float8"), "numeric"),
-    **{name: name for name in ("date", "timestamp", "timestamptz")},
+    **dict.fromkeys(("float4", "float8"), "float"),
+    **{name: name for name in ("numeric", "date", "timestamp", "timestamptz")},
 }
 
 

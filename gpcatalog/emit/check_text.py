@@ -9,7 +9,7 @@ from gpcatalog.capacity.seconds import COPY_RATE
 from gpcatalog.check.report import CheckReport, LocatedFinding
 from gpcatalog.check.rules import page
 from gpcatalog.model.finding import Severity
-from gpcatalog.model.names import printable
+from gpcatalog.model.names import listed, printable
 from gpcatalog.model.quantity import count, duration, plural, size
 
 _COLOURS = {
@@ -20,6 +20,7 @@ _COLOURS = {
 }
 _LONGEST = 100  # characters of a source line that are shown
 _TABLES = 10  # tables that are listed
+_REASONS = 4  # reasons why rows are not counted
 
 
 def _width(text: str) -> int:
@@ -150,6 +151,9 @@ def _totals(report: CheckReport) -> list[str]:
         f" {count(rows)} catalog rows per instance; {plural(total.files_empty, 'file')} per"
         f" segment when empty, {count(total.files_filled)} when filled"
     ]
+    if report.not_counted:
+        reasons = [f"{r} ({plural(n, 'statement')})" for r, n in report.not_counted.items()]
+        out.append(f"not counted: {listed(reasons, _REASONS)}")
     if report.segments > 1 or report.hosts > 1:
         host = -(-report.segments // report.hosts)
         out.append(

@@ -38,6 +38,48 @@ def test_quotes_comments_and_dollars() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("script", "outcomes"),
+    [
+        (r"SET standard_conforming_strings = off; SELECT 'it\'s; x'; SELECT 'a\\';", "TTT"),
+        (r"SET standard_conforming_strings TO 'off'; SELECT 'it\'s;';", "TT"),
+        (r"SET SESSION standard_conforming_strings TO 0; SELECT 'it\'s;';", "TT"),
+        (r"SET standard_conforming_strings = on; SELECT 'a\';", "TT"),
+        (r"SET other = off; SELECT 'a\';", "TT"),
+        (r"SET standard_conforming_strings = off; RESET ALL; SELECT 'a\';", "TTT"),
+        (
+            r"SET standard_conforming_strings = off; RESET standard_conforming_strings; SELECT 'a\';",
+            "TTT",
+        ),
+        (r"SET standard_conforming_strings = off; RESET other; SELECT 'a\';';", "TTT"),
+        (r"SET standard_conforming_strings = off; DISCARD ALL; SELECT 'a\';", "TTT"),
+        (r"BEGIN; SET standard_conforming_strings = off; ROLLBACK; SELECT 'a\';", "TTTT"),
+        (r"BEGIN; SET standard_conforming_strings = off; COMMIT; SELECT 'a\';'; ", "TTTT"),
+        (
+            r"BEGIN; SET LOCAL standard_conforming_strings = off; SELECT '\''; END; SELECT 'a\';",
+            "TTTTT",
+        ),
+        (
+            r"BEGIN; SET standard_conforming_strings = off; SAVEPOINT a; ROLLBACK TO a; SELECT '\'';",
+            "TTTTT",
+        ),
+        # never closed
+        (r"SET standard_conforming_strings = off; SELECT '\', 'b';", "TE"),
+    ],
+)
+def test_backslashes_as_a_script_sets_them(script: str, outcomes: str) -> None:
+    """As psql cuts it: it follows the setting of the session."""
+    found = [s.outcome for s in statements(Source(script), editions("pg15"))]
+    assert "".join(o.name[0] for o in found) == outcomes
+
+
+def test_backslashes_are_written_as_escapes() -> None:
+    script = r"SET standard_conforming_strings = off; SELECT 'it\'s', 'plain';"
+    found = list(statements(Source(script), editions("pg15")))[1]
+    assert found.tree is not None
+    assert found.tree.sql("greenplum") == r"SELECT E'it\'s', 'plain'"
+
+
 def test_rule_and_atomic_bodies_hold_semicolons() -> None:
     assert len(read("CREATE RULE r AS ON INSERT TO t DO (SELECT 1; SELECT 2); SELECT 3;")) == 2
     body = "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; SELECT 2; END; SELECT 3;"

@@ -12,8 +12,12 @@ import psycopg
 import pytest
 from sqlglot import exp
 
+from gpcatalog.check.run import cost_edition
+from gpcatalog.dialect.greenplum import editions
+from gpcatalog.dialect.script import Source, statements
 from gpcatalog.effects import calendar
 from gpcatalog.effects.calendar import Step, Unknown
+from gpcatalog.effects.schema_state import SchemaState
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata")
 SPELLED = (
@@ -202,3 +206,30 @@ def test_ranges_follow_the_servers_series(server: psycopg.Connection) -> None:
         later = list(calendar.ranges(low, high, calendar.step(text), classic=False))
         assert [lower for lower, _, _ in later] == [s for s in series if s < high]
         assert all(a[1] == b[0] for a, b in pairwise(later))
+
+
+@pytest.mark.parametrize("server", ["gp6", "gp7"])
+@pytest.mark.parametrize(
+    ("kind", "split", "reason"),
+    [
+        ("numeric", "START ('NaN') END (10) EVERY (1)", "EVERY from or to NaN"),
+        ("numeric", "START (1) END ('Infinity') EVERY (1)", "EVERY from or to Infinity"),
+        ("numeric", "START (0) END (1) EVERY ('NaN')", "step that is not positive"),
+        ("numeric", "START (0) END (1) EVERY ('1 day')", "step '1 day'"),
+        ("float8", "START (0) END (1) EVERY (0.1)", "adds rounding errors"),
+        ("real", "START (0) END (1) EVERY (0.1)", "adds rounding errors"),
+        ("float8", "START (0) END (1) EVERY (0.25)", ""),
+        ("numeric", "START (0) END (1) EVERY (0.25)", ""),
+    ],
+)
+def test_numbers_that_are_none(server: str, kind: str, split: str, reason: str) -> None:
+    """Said, not counted, and no fault of this program; ten times 0.1 is no 1 to a server."""
+    (edition,) = editions(server)
+    state = SchemaState(cost_edition(edition), ZoneInfo("UTC"))
+    text = f"CREATE TABLE t (k {kind}) PARTITION BY RANGE (k) ({split})"
+    (statement,) = statements(Source(text), (edition,))
+    assert statement.tree is not None
+    effect = state.apply(statement.tree)
+    assert effect.failed == ""
+    assert reason in "".join(effect.unknown) if reason else effect.unknown == []
+    assert reason or effect.leaves_made == 4

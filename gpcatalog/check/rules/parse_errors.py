@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 
 from gpcatalog.check.report import RuleContext
 from gpcatalog.check.rules.registry import At, rule
 from gpcatalog.dialect.script import Outcome
 from gpcatalog.model.finding import Confidence, Severity
+
+# reasons that no baseline helps with (effects/calendar.py)
+_OF_VALUES = re.compile(
+    r"(EVERY|END INCLUSIVE|step|number|time|date|timestamp|interval|fraction of|more than|value that)\b"
+)
 
 
 @rule("syntax-error")
@@ -125,6 +131,25 @@ def internal_error(s: RuleContext) -> None:
         )
 
 
+def _what_would_tell(s: RuleContext) -> str:
+    """What to do so that the cost of the statement is known."""
+    if s.statement.decisive:
+        return "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.decisive)
+    if s.statement.reasons:
+        return "give values for the variables of \\if with --set NAME=VALUE"
+    if all(_OF_VALUES.match(reason) for reason in s.effect.unknown):
+        return (
+            "write values that need no server (dates in ISO 8601, exact steps, IANA time zones), or"
+            " run the statement on a test server and compare two audits"
+        )
+    baseline = (
+        "give --baseline"
+        if s.state.existing is None
+        else "take a new snapshot (`gpcatalog snapshot take`) and give it as --baseline"
+    )
+    return f"{baseline}, or check this file together with the files that create the table"
+
+
 @rule("cost-unknown")
 def cost_unknown(s: RuleContext) -> None:
     """The cost of a statement is not fully known.
@@ -134,31 +159,14 @@ def cost_unknown(s: RuleContext) -> None:
     Why it matters: the totals are a lower bound. Budgets are checked against the known part only.
     How sure it is: certain. The finding gives the reason.
     What to do: give a baseline snapshot, or check this file together with the files that create the
-    table.
+    table. Write values that need no server: dates in ISO 8601, exact steps, IANA time zones.
     """
     if s.effect.unknown and s.statement.tree is not None and not s.effect.failed:
-        reasons = "; ".join(dict.fromkeys(s.effect.unknown))
-        baseline = (
-            "give --baseline"
-            if s.state.existing is None
-            else "take a new snapshot (`gpcatalog snapshot take`) and give it as --baseline"
-        )
         s.find(
             "cost-unknown",
             Severity.INFO,
-            f"cost not fully known: {reasons}",
+            f"cost not fully known: {'; '.join(dict.fromkeys(s.effect.unknown))}",
             "the totals do not include the unknown part",
-            (
-                "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.decisive)
-                if s.statement.decisive
-                else (
-                    "give values for the variables of \\if with --set NAME=VALUE"
-                    if s.statement.reasons
-                    else (
-                        f"{baseline}, or check this file together with the files that create the"
-                        " table"
-                    )
-                )
-            ),
+            _what_would_tell(s),
             confidence=Confidence.HIGH,
         )
