@@ -162,7 +162,7 @@ class Classic(Writer):
                     [f"COMMENT ON TABLE {there} IS {literal(m.comment)};"] if m.comment else []
                 )
         return [
-            (Phase.PREPARE, ready),
+            (Phase.PREPARE, [*ready, *self.same_properties(context, swap)]),
             (Phase.EXCLUSIVE, self.readers_out(context, swap.parent, swap.gone, default)),
             (Phase.SWAP, moves),
             (Phase.FINISH, finish),

@@ -18,6 +18,7 @@ from gpcatalog.migration.operations import (
 )
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
+    REPLICA_IDENTITY,
     Phase,
     Phases,
     Writer,
@@ -39,7 +40,6 @@ COPIED = "INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING STATISTIC
 """What LIKE copies: indexes, identity and statistics objects need names, which are given
 afterwards.
 """
-REPLICA_IDENTITY = {"f": "FULL", "n": "NOTHING"}
 BOUND = (  # name of the constraint from which ATTACH PARTITION proves the bound without a scan
     "gpcatalog_bound"
 )
@@ -271,7 +271,7 @@ class Declarative(Writer):
         for tree in trees:
             moves += self._attached(swap, tree)
         return [
-            (Phase.PREPARE, ready),
+            (Phase.PREPARE, [*ready, *self.same_properties(context, swap)]),
             (Phase.EXCLUSIVE, self.readers_out(context, swap.parent, swap.gone, swap.default)),
             (Phase.SWAP, moves),
             (Phase.FINISH, self._finished(swap)),
@@ -329,7 +329,7 @@ class Declarative(Writer):
                     finish.append(
                         f"ALTER INDEX {qualified(m.like.schema, aside)} RENAME TO {quote(final)};"
                     )
-                finish += self.index_marks(m)
+                finish += self.marks_of_middle(m)
         if swap.default is not None:
             finish.append(
                 f"ALTER TABLE {swap.default.relation.sql} DROP CONSTRAINT IF EXISTS"

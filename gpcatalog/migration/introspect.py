@@ -289,6 +289,7 @@ class Table:
     """A partitioned table as it is now.
 
     columns, indexes, traits: by oid of the relations that were read in detail
+    checksums: of all properties that such a relation takes with it when it is dropped
     code: (schema, name) of user-defined functions, operators, operator classes and types that those
           relations are built from
     """
@@ -298,6 +299,7 @@ class Table:
     relations: dict[int, Relation]
     hanging: tuple[Dependency, ...]
     columns: dict[int, tuple[Column, ...]] = field(default_factory=dict)
+    checksums: dict[int, str] = field(default_factory=dict)
     indexes: dict[int, tuple[Index, ...]] = field(default_factory=dict)
     traits: dict[int, Traits] = field(default_factory=dict)
     code: set[tuple[str, str]] = field(default_factory=set)
@@ -449,6 +451,9 @@ def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
         distinct = {id(found): found for found in columns.values()}  # a hash looks at all columns
         once = {at: known.setdefault(found, found) for at, found in distinct.items()}
         table.columns |= {oid: once[id(found)] for oid, found in columns.items()}
+        table.checksums |= {
+            row["id"]: row["checksum"] for row in ask("migration_checksums", oids=text)
+        }
         for oid in part:
             table.indexes[oid] = ()
         for r in ask("migration_indexes", oids=text):

@@ -14,7 +14,7 @@ from gpcatalog.probes import library
 
 SCHEMA = "gpcatalog_journal"
 """Schema of the journal, as the files in sql/journal/ spell it."""
-TABLES = ("step", "planned", "initial", "tally", "tree", "stage", "upkeep")
+TABLES = ("step", "planned", "initial", "tally", "tree", "stage", "property", "upkeep")
 _AREA = "journal"
 
 
@@ -35,7 +35,7 @@ def _filled(text: str, *, whole: bool, **values: str) -> str:
             "pg_catalog.pg_class c UNION ALL SELECT t.typnamespace, t.typowner FROM pg_catalog.pg_type t"
             " UNION ALL SELECT o.oprnamespace, o.oprowner FROM pg_catalog.pg_operator o"
         )
-    return library.fill(text, tables=tables, owned=owned, ddl="true", **values)
+    return library.fill(text, tables=tables, owned=owned, ddl="true", oids="$1", **values)
 
 
 @functools.cache

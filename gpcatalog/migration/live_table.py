@@ -25,7 +25,7 @@ from gpcatalog.migration.predicates import Refusal, holding_value, predicate, sa
 from gpcatalog.migration.traits import PropertyStatements, brought_along, dress
 from gpcatalog.model.bounds import BoundKind, parse
 from gpcatalog.model.names import qualified
-from gpcatalog.model.traits import Differ, Traits, indexes_lost, privileges_lost
+from gpcatalog.model.traits import Differ, Traits, indexes_lost, others_lost, privileges_lost
 from gpcatalog.planner import operations as op
 from gpcatalog.planner.plan import TablePlan
 
@@ -91,6 +91,7 @@ class LiveTable:
             columns=tuple(quote_ident_always(c.name) for c in columns),
             copied=tuple(quote_ident_always(c.name) for c in columns if not c.generated),
             signature=column_signature(columns),
+            checksums=table.checksums,
         )
         self.partman = next(
             (s for s in planned.steps if isinstance(s, op.Reconfigure) and s.maker == "pg_partman"),
@@ -99,6 +100,7 @@ class LiveTable:
         self.taken_indexes: set[str] = {
             i.name for indexes in table.indexes.values() for i in indexes
         }
+        self.names_of_indexes = frozenset(self.taken_indexes)
 
     def digest(self, step: op.Step) -> str:
         """Return the part of a step's id that names its staging tables."""
@@ -310,6 +312,48 @@ class LiveTable:
             [i.text for i in indexes[kept.oid]] if kept is not None else (),
             where,
         )
+
+    def others_lost(
+        self, parts: Sequence[Relation], like: Relation, where: str, *, encoded: bool = False
+    ) -> list[str]:
+        """Return a sentence for each statistics target, replica identity, CLUSTER mark or owner of
+        these relations that the one which takes their place, made like `like`, does not get.
+
+        encoded: column encodings, too
+        """
+        columns, indexes = self.table.columns, self.table.indexes
+        if all(
+            columns[p.oid] is columns[like.oid]
+            and (p.owner, p.replica_identity) == (like.owner, like.replica_identity)
+            and not any(i.clustered or i.replica_identity for i in indexes[p.oid])
+            for p in parts
+        ):
+            return []
+        return others_lost(
+            [self._others(p, encoded=encoded) for p in parts],
+            self._others(like, encoded=encoded),
+            where,
+            like.name,
+        )
+
+    def _others(self, relation: Relation, *, encoded: bool) -> dict[str, str]:
+        found = {"owner": relation.owner} | (self.encoded(relation) if encoded else {})
+        for c in self.table.columns[relation.oid]:
+            if c.statistics >= 0:
+                found[f"statistics target of column {c.name}"] = str(c.statistics)
+        if relation.replica_identity != "d":
+            found["replica identity"] = relation.replica_identity
+        for i in self.table.indexes[relation.oid]:
+            if i.replica_identity:
+                found["replica identity"] = i.text
+            if i.clustered:
+                found[f"CLUSTER mark of index {i.text}"] = "set"
+        return found
+
+    def encoded(self, relation: Relation) -> dict[str, str]:
+        """Return the encodings of its columns, as properties with names."""
+        columns = self.table.columns[relation.oid]
+        return {f"encoding of column {c.name}": c.encoding for c in columns if c.encoding}
 
     def statistics_targets(self, leaf: Relation) -> tuple[tuple[str, int], ...]:
         """Return statistics targets that are set, by quoted column."""

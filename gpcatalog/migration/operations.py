@@ -42,6 +42,7 @@ class IntermediatePartition:
         for the unit itself
     like: the relation whose key, owner and storage options it has; grants, comment: what it has
     encodings: of its columns, quoted, as SQL; indexes: with their names afterwards
+    statistics: (quoted column, statistics target) where it has one of its own
     """
 
     name: str
@@ -54,6 +55,7 @@ class IntermediatePartition:
     address: str = ""
     encodings: tuple[tuple[str, str], ...] = ()
     indexes: tuple[tuple[Index, str], ...] = ()
+    statistics: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +158,8 @@ class Context:
         # qualified names of what users defined and keys, indexes, checks and statistics objects are
         # built from
     ] = ()
+    # by oid: of the properties that a relation takes with it when it is dropped
+    checksums: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,6 +242,24 @@ class Operation(ABC):
         """
         return [], []
 
+    def drops(self, *, classic: bool) -> list[Relation]:
+        """Return the relations that it drops, or makes again, with all their properties."""
+        return []
+
+    def remade(self, *, classic: bool) -> list[Relation]:
+        """Return the relations that have the same names and bounds afterwards as before, but are
+        others.
+        """
+        return []
+
+    def names(self) -> list[tuple[str, str]]:
+        """Return (schema, name) of the relations that it makes, as they are called afterwards."""
+        return []
+
+    def owners(self, *, classic: bool) -> list[Relation]:
+        """Return the relations that may have such names, or indexes with them, beforehand."""
+        return self.drops(classic=classic)
+
     def keeps_root(self) -> bool:
         """Whether the table is still partitioned afterwards."""
         return True
@@ -281,6 +303,12 @@ class PartitionOperation(Operation):
     def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
         units = [*self.gone, *([self.default] if classic and self.default is not None else [])]
         return [u.relation for u in units], [r for u in units for r in u.everything]
+
+    def drops(self, *, classic: bool) -> list[Relation]:
+        return self.removes(classic=classic)[1]
+
+    def remade(self, *, classic: bool) -> list[Relation]:
+        return list(self.default.everything) if classic and self.default is not None else []
 
 
 @dataclass

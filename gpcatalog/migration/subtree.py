@@ -63,6 +63,11 @@ def middles(
                 address=addresses.get(r.oid, ""),
                 encodings=encodings,
                 indexes=indexes,
+                statistics=tuple(
+                    (quote_ident_always(c.name), c.statistics)
+                    for c in table.columns.get(r.oid, ())
+                    if c.statistics >= 0
+                ),
             )
         )
         to_do += [(c, (*at, c.bound)) for c in table.children(r.oid) if c.kind != "leaf"]

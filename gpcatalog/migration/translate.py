@@ -4,6 +4,7 @@ safely is refused with its reason.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpcatalog.migration.introspect import (
@@ -15,10 +16,11 @@ from gpcatalog.migration.introspect import (
     read_details,
 )
 from gpcatalog.migration.live_table import LiveTable
-from gpcatalog.migration.operations import RefusedStep, TableMigration
+from gpcatalog.migration.operations import Operation, RefusedStep, TableMigration
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps import handler_of
 from gpcatalog.migration.steps.registry import Translation
+from gpcatalog.model.names import qualified, text_array
 from gpcatalog.model.server import Server
 from gpcatalog.planner import operations as op
 from gpcatalog.planner.plan import TablePlan
@@ -98,6 +100,7 @@ def _translate_steps(
     blocked: what stands in the way of exchanging partitions
     """
     planned = live.planned
+    ready: list[tuple[op.AnyStep, Translation]] = []
     for step in planned.steps:
         handler = handler_of(step)
         if blocked and (handler.exchanges or live.classic):
@@ -119,7 +122,29 @@ def _translate_steps(
             )
             continue
         live.accepted.append(step)
-        _add(migration, step, pairs)
+        ready.append((step, pairs))
+    taken = _taken(live, ask, [operation for _, pairs in ready for operation, _ in pairs])
+    for step, pairs in ready:
+        hits = sorted(taken & {name for operation, _ in pairs for name in operation.names()})
+        if hits:
+            reason = f"a relation named {qualified(*hits[0])} exists already: drop or rename it"
+            migration.refused.append(RefusedStep(step.id, planned.name, step.operation, reason))
+        else:
+            _add(migration, step, pairs)
+
+
+def _taken(
+    live: LiveTable, ask: ProbeRunner, operations: Sequence[Operation]
+) -> set[tuple[str, str]]:
+    """(schema, name) of what operations make that relations outside of the table have already."""
+    table = live.table
+    own = {r.name for r in table.relations.values()} | live.names_of_indexes
+    wanted = {n for o in operations for n in o.names() if n[1] not in own}
+    if not wanted:
+        return set()
+    names, schemas = (sorted({n[at] for n in wanted}) for at in (1, 0))
+    found = ask("migration_names", names=text_array(names), schemas=text_array(schemas))
+    return {(r["schema"], r["name"]) for r in found} & wanted
 
 
 def _concerned(table: Table, planned: TablePlan) -> set[int]:

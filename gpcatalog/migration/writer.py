@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 EXCLUSIVE_SINCE = "began := pg_catalog.clock_timestamp();"
 """The statement behind an exclusive lock: from then on readers wait, which the journal measures."""
 
+REPLICA_IDENTITY = {"f": "FULL", "n": "NOTHING"}
+
 SHORT = 200  # characters up to which a constant is remembered
 
 
@@ -265,7 +267,40 @@ class Writer(ABC):
                 array(r.bound for r in partitions),
             ),
             *self.nothing_else_below(change),
+            *self.same_properties(context, change),
+            *self.free_names(change),
         ]
+
+    def same_properties(self, context: Context, change: Operation) -> list[str]:
+        """Return the statement that stops where a relation that goes has other properties than
+        `migrate` read, or than a step of the plan left it with.
+        """
+        gone = {
+            context.root.sql if r.oid == context.root.oid else self.server_name(r): r.oid
+            for r in change.drops(classic=self.classic)
+        }
+        if not gone:
+            return []
+        # what a rollback drops was made by a step, whatever it is called
+        planned = {} if change.id.startswith("undo-") else context.checksums
+        sums = [planned.get(oid, "") for oid in gone.values()]
+        return [
+            call(
+                "expect_same",
+                literal(context.plan),
+                literal(context.root.sql),
+                array(gone),
+                array(sums),
+            )
+        ]
+
+    def free_names(self, change: Operation) -> list[str]:
+        """Return the statement that stops where other relations have names that the change gives."""
+        names = dict.fromkeys(qualified_always(schema, name) for schema, name in change.names())
+        if not names:
+            return []
+        own = dict.fromkeys(self.server_name(r) for r in change.owners(classic=self.classic))
+        return [call("expect_free", array(names), array(own))]
 
     def nothing_else_below(self, change: Operation) -> list[str]:
         """Return the statement that stops where a partition that goes has more below it than the
@@ -429,20 +464,26 @@ class Writer(ABC):
         return found + self.statistics_names(stage)
 
     @staticmethod
-    def index_marks(middle: IntermediatePartition) -> list[str]:
-        """Return what else the indexes of a partition with partitions of its own have, once they
+    def marks_of_middle(middle: IntermediatePartition) -> list[str]:
+        """Return what else a partition with partitions of its own and its indexes have, once they
         and it are named.
         """
-        found = []
+        table = qualified(middle.like.schema, middle.name)
+        # not those of what is below it
+        found = [
+            f"ALTER TABLE ONLY {table} ALTER COLUMN {column} SET STATISTICS {target};"
+            for column, target in middle.statistics
+        ]
+        identity = REPLICA_IDENTITY.get(middle.like.replica_identity, "")
         for index, final in middle.indexes:
             there = qualified(middle.like.schema, final)
             found += (
                 [f"COMMENT ON INDEX {there} IS {literal(index.comment)};"] if index.comment else []
             )
-            found += index_properties(
-                index, there, qualified(middle.like.schema, middle.name), final
-            )
-        return found
+            found += index_properties(index, there, table, final)
+            if index.replica_identity:
+                identity = f"USING INDEX {quote(final)}"
+        return found + ([f"ALTER TABLE {table} REPLICA IDENTITY {identity};"] if identity else [])
 
     def statistics_names(self, stage: StagingTable) -> list[str]:
         """Statistics objects take the names they shall have."""
@@ -545,17 +586,16 @@ class Writer(ABC):
         ]
 
     def note(self, context: Context, change: Operation, state: str) -> list[str]:
-        """Return the call that stores a state of the step in the journal; state: done or undone."""
-        return [
-            call(
-                "note",
-                literal(context.plan),
-                literal(change.id),
-                literal(state),
-                literal(context.root.sql),
-                "began",
-            )
-        ]
+        """Return the calls that store a state of the step in the journal, and the properties of
+        what it made; state: done or undone.
+        """
+        plan, root = literal(context.plan), literal(context.root.sql)
+        found = [call("note", plan, literal(change.id), literal(state), root, "began")]
+        # the journal finds other partitions by itself
+        remade = [self.server_name(r) for r in change.remade(classic=self.classic)]
+        if remade:
+            found.append(call("note_properties", plan, root, array(remade)))
+        return found
 
     def before(
         self, context: Context, swap: ReplacePartitions, done: str, unless: Sequence[str] = ()

@@ -114,7 +114,7 @@ def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str],
 def _sentence(
     what: str, name: str, values: Sequence[str | None], kept: str | None, then: str
 ) -> str:
-    number = sum(v is not None and v != kept for v in values) or len(values)
+    number = sum(v != kept for v in values)
     subject = f"{_WORDS.get(what, what)} {name}".strip()
     return f"{subject} on {number} of {len(values)} partitions: {then}"
 
@@ -243,6 +243,24 @@ def indexes_lost(parts: Sequence[Iterable[str]], kept: Iterable[str], where: str
         for text, number in sorted(there.items())
         if text not in left
     ]
+
+
+def others_lost(
+    parts: Sequence[Mapping[str, str]], kept: Mapping[str, str], where: str, like: str
+) -> list[str]:
+    """Return a sentence for each property, by its name, that some parts have and the relation that
+    takes their place, made like `like`, does not.
+
+    >>> others_lost([{"replica identity": "FULL"}, {}], {}, "the new partition", "p2")
+    ['replica identity on 1 of 2 partitions: the new partition has none']
+    """
+    found = []
+    for name in dict.fromkeys(k for p in parts for k in p):
+        then = kept.get(name)
+        if number := sum(name in p and p[name] != then for p in parts):
+            has = "none" if then is None else f"that of {like}"
+            found.append(f"{name} on {number} of {len(parts)} partitions: {where} has {has}")
+    return found
 
 
 def index_properties_lost(parts: Sequence[object], kept: object, like: str) -> list[str]:

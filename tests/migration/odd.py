@@ -141,6 +141,40 @@ POSTGRES = (
         *_each("ALTER TABLE {t}_{n} ALTER v SET STATISTICS 300"),
         "ALTER TABLE {t} ALTER v SET STATISTICS 200",
     ),
+    _pg(
+        "marks_of_some",
+        "CREATE INDEX {t}_v ON {t} (v)",
+        "ALTER TABLE ONLY {t} ALTER v SET STATISTICS 77",
+        "ALTER TABLE {t}_3 ALTER v SET STATISTICS 300",
+        "ALTER TABLE {t}_4 REPLICA IDENTITY FULL",
+        "ALTER TABLE {t}_5 CLUSTER ON {t}_5_v_idx",
+        "ALTER TABLE {t}_6 SET (fillfactor=70)",
+    ),
+    _pg(
+        "marks_between",
+        "ALTER TABLE ONLY {t}_3 ALTER v SET STATISTICS 300",
+        "ALTER TABLE {t}_4 REPLICA IDENTITY FULL",
+        "COMMENT ON TABLE {t}_5 IS 'five'",
+        "ALTER TABLE {t}_11_a ALTER id SET STATISTICS 11",
+        "ALTER TABLE ONLY {t}_11 ALTER id SET STATISTICS 12",
+        leaves=(
+            *_days("PARTITION BY LIST (v)"),
+            *_each("CREATE TABLE {t}_{n}_a PARTITION OF {t}_{n} FOR VALUES IN ('a')"),
+            *_each("CREATE TABLE {t}_{n}_b PARTITION OF {t}_{n} FOR VALUES IN ('b')"),
+        ),
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 240) i",
+    ),
+    _pg(
+        "one_below_marked",
+        "ALTER TABLE ONLY {t}_3 ALTER v SET STATISTICS 300",
+        "ALTER TABLE {t}_4 REPLICA IDENTITY FULL",
+        "COMMENT ON TABLE {t}_5 IS 'five'",
+        "ALTER TABLE {t}_6_rest ALTER v SET STATISTICS 66",
+        leaves=(
+            *_days("PARTITION BY LIST (v)"),
+            *_each("CREATE TABLE {t}_{n}_rest PARTITION OF {t}_{n} DEFAULT"),
+        ),
+    ),
     _pg("not_null_named", "ALTER TABLE {t} ADD CONSTRAINT v_there NOT NULL v", since=180000),
     _pg(
         "not_null_not_valid",
@@ -841,6 +875,7 @@ GREENPLUM = (
         *_leaves("ALTER TABLE {t}_1_prt_{n} ALTER v SET (n_distinct=7)"),
     ),
     _gp("statistics_targets", *_leaves("ALTER TABLE {t}_1_prt_{n} ALTER v SET STATISTICS 300")),
+    _gp("marks_of_some", "ALTER TABLE {t}_1_prt_3 ALTER v SET STATISTICS 300"),
     _gp("column_storage", "ALTER TABLE {t} ALTER v SET STORAGE EXTERNAL", storage=""),
     _gp(
         "defaults_of_leaves",

@@ -36,13 +36,18 @@ POLICIES = {
     + "flatten = true\n",
 }
 EVERYTHING = os.environ.get("GPCATALOG_TEST_ODD") == "all"
-RESHAPED = """toast_options one_below table_options_differ statistics_on_leaves constraint_comments grants comments unlogged defaults_of_leaves
+RESHAPED = """toast_options one_below one_below_marked marks_of_some table_options_differ statistics_on_leaves constraint_comments grants comments unlogged defaults_of_leaves
     two_levels collated generated keyed index_options""".split()
 # of the tables of Greenplum 6, those whose subpartitions, templates, storage or names differ from what POSTGRES has
 CLASSIC = """two_levels_premade two_levels_default template_changed two_levels_and_default ranges_below three_levels three_levels_listed
     days_of_years encodings one_odd_leaf unlogged named""".split()
 # what a server does not have: it says so when the table is made
 CANNOT = {"gp6_dsn": 3, "gp7_dsn": 5, "pg_dsn": 0, "pgnew_dsn": 0}
+# losses that a snapshot does not know
+LIVE_ONLY = re.compile(
+    "(statistics target of|encoding of|replica identity|CLUSTER mark of|owner) "
+    r"|storage option .* on \d"
+)
 # its leaves have their columns in another order: the file's head says that they get the table's
 REORDERED = "other_order"
 
@@ -114,9 +119,8 @@ def test_forward_and_back(
     assert files.refused == [], "the plan knows what `migrate` refuses"
     planned = {t.oid: {line for step in t.steps for line in step.lost} for t in plan.tables}
     for work in files.work:
-        assert planned[work.context.root.oid] == {
-            line for change in work.forward for line in getattr(change, "lost", ())
-        }
+        said = {line for change in work.forward for line in getattr(change, "lost", ())}
+        assert planned[work.context.root.oid] == {s for s in said if not LIVE_ONLY.match(s)}
     assert len(files.forward()) > (0 if policy == "reshape" else 0.6 * len(tables))
     files.run("0000_prepare.sql")
     at_first = catalog_rows(dsn)

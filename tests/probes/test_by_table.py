@@ -58,6 +58,7 @@ def crowded(request: pytest.FixtureRequest) -> Iterator[tuple[psycopg.Connection
         "migration_traits",
         "migration_columns",
         "migration_indexes",
+        "migration_checksums",
         "migration_code",
     ],
 )

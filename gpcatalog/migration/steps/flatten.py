@@ -75,6 +75,21 @@ class FlattenLevel(Operation):
     def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
         return ([self.middle], [self.middle, self.leaf]) if self.up else ([], [])
 
+    def drops(self, *, classic: bool) -> list[Relation]:
+        return [self.middle] if self.up else []
+
+    def names(self) -> list[tuple[str, str]]:
+        indexes = [old if not self.up else new for old, new in self.indexes]
+        schema, above = self.leaf.schema, self.above
+        if not self.up:
+            indexes += [name for _, name in above.indexes]
+        relation = self.middle if self.up else self.leaf
+        return [(relation.schema, relation.name), *((schema, name) for name in indexes)]
+
+    def owners(self, *, classic: bool) -> list[Relation]:
+        # not up, the leaf has the name of the middle
+        return [self.middle, self.leaf] if self.up else [self.middle]
+
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         return _flatten(writer, context, self, done=writing.state, whole=writing.whole)
 
@@ -94,6 +109,8 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
     parent = live.parent_of([middle])
     if leaf.parent != middle.oid or len(table.children(middle.oid)) != 1:
         raise Refusal(f"changed since it was planned: {middle.name} has different partitions now")
+    if leaf.schema != middle.schema:
+        raise Refusal(f"{leaf.name} is in schema {leaf.schema}, {middle.name} in {middle.schema}")
     if middle.is_default:
         raise Refusal("the default partition has subpartitions and cannot change")
     live.leaf_obstacles([middle, leaf] if middle.storage not in ("none", "other") else [leaf])
@@ -128,6 +145,9 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
         ),
         lost=(
             *grants_lost(leaf.grants, [middle], leaf.name),
+            *live.others_lost(
+                [middle], leaf, "the new partition", encoded=leaf.storage == "ao_column"
+            ),
             *replaced([table.traits.get(middle.oid, {})], table.traits[leaf.oid]),
             *(
                 [f"comment on {middle.name}: the new partition has the comment of {leaf.name}"]
@@ -182,13 +202,14 @@ def _put_in(writer: Writer, change: FlattenLevel) -> tuple[list[str], list[str]]
         f"ALTER TABLE {above} OWNER TO {quote(middle.owner)};",
         call("strip", literal(above)),
         *grant_statements(above, middle.grants),
+        *([f"COMMENT ON TABLE {above} IS {literal(middle.comment)};"] if middle.comment else []),
         *writer.table_indexes(above, change.above.indexes),
         f"ALTER TABLE {above} ATTACH PARTITION {low} {leaf.bound};",
         f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {above} {middle.bound};",
     ]
     return swap, [
         f"ALTER TABLE {low} DROP CONSTRAINT {BOUND};",
-        *writer.index_marks(change.above),
+        *writer.marks_of_middle(change.above),
     ]
 
 

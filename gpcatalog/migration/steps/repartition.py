@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpcatalog.migration import subtree
 from gpcatalog.migration.classic_spelling import DEFAULT_ENCODING, without_encodings
-from gpcatalog.migration.declarative import REPLICA_IDENTITY, split_table
+from gpcatalog.migration.declarative import split_table
 from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation, Table, quote_ident_always
 from gpcatalog.migration.live_table import LiveTable
 from gpcatalog.migration.naming import options_of
@@ -23,6 +23,7 @@ from gpcatalog.migration.template_text import elements, set_template
 from gpcatalog.migration.traits import PropertyStatements, brought_along
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
+    REPLICA_IDENTITY,
     Phase,
     Phases,
     Writer,
@@ -77,6 +78,14 @@ class Repartition(Operation):
             f"  one plain table → {len(self.plain.leaves)} leaves; a row that none of them takes"
             " stops it"
         ]
+
+    def drops(self, *, classic: bool) -> list[Relation]:
+        return [self.plain.root]
+
+    def names(self) -> list[tuple[str, str]]:
+        found = [(r.schema, r.name) for r in self.plain.gone]
+        indexes = [(s.schema, name) for s in self.stages for _, name in s.indexes]
+        return [*found, *indexes, *((m.like.schema, n) for m in self.middles for _, n in m.indexes)]
 
     def grants(self) -> Sequence[Grant]:
         return [g for r in (self.plain.root, *self.plain.gone) for g in r.grants]
@@ -249,7 +258,7 @@ def _repartition_sql(writer: Writer, context: Context, change: Repartition) -> l
                 *writer.compare(context, change),
             ],
         ),
-        (Phase.PREPARE, _described(was, aside)),
+        (Phase.PREPARE, [*_described(was, aside), *writer.same_properties(context, change)]),
         (
             Phase.EXCLUSIVE,
             [
@@ -275,7 +284,8 @@ def _described(was: Unpartition, aside: str) -> list[str]:
         *([f"COMMENT ON TABLE {aside} IS {literal(root.comment)};"] if root.comment else []),
         *was.column_comments(aside),
         *(
-            f"ALTER TABLE {aside} ALTER COLUMN {column} SET STATISTICS {target};"
+            # not those of the partitions
+            f"ALTER TABLE ONLY {aside} ALTER COLUMN {column} SET STATISTICS {target};"
             for column, target in was.stage.statistics
         ),
     ]
@@ -383,7 +393,7 @@ def _parted_declarative(
             made += [f"COMMENT ON TABLE {r.sql} IS {literal(r.comment)};"] if r.comment else []
             made += [
                 *writer.table_indexes(r.sql, of_middle[r.oid].indexes),
-                *writer.index_marks(of_middle[r.oid]),
+                *writer.marks_of_middle(of_middle[r.oid]),
             ]
         else:
             made += writer.make_stage(context, change, stage)

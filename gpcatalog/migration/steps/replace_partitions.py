@@ -97,6 +97,22 @@ class ReplacePartitions(PartitionOperation):
     def writes(self) -> list[str]:
         return [qualified(s.schema, s.name) for s in (*self.stages, *self.default_stages)]
 
+    def names(self) -> list[tuple[str, str]]:
+        found = [(m.schema, m.name) for m in self.made]
+        for stage in self.stages:
+            found += [
+                (stage.schema, n) for n in (stage.final, *(name for _, name in stage.indexes))
+            ]
+        for middle in (middle for m in self.made for middle in m.middles):
+            schema = middle.like.schema
+            found += [(schema, n) for n in (middle.name, *(name for _, name in middle.indexes))]
+        return found
+
+    def remade(self, *, classic: bool) -> list[Relation]:
+        made = {name for _, name in self.names()}
+        again = [r for u in self.gone for r in u.everything if r.name in made]
+        return [*again, *super().remade(classic=classic)]
+
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         if isinstance(writer, Declarative) and self.uses_server_merge(writing):
             return writer.merge_partitions(context, self, whole=writing.whole)
@@ -294,7 +310,9 @@ class _Replacement:
         stages, traits_of, lost = self._stages()
         gone = tuple(live.unit(u) for u in self.units)
         middles = self._middles(gone, stages)
-        lost += grants_lost(middles[0].grants, self.units, "the new partition") if middles else []
+        if middles:
+            lost += grants_lost(middles[0].grants, self.units, "the new partition")
+            lost += live.others_lost(self.units, self.units[-1], "the new partition")
         made = NewPartition(
             name=self.name,
             partition=self.label,
@@ -354,6 +372,12 @@ class _Replacement:
                 *grants_lost(stage.grants, parts, "the new partition"),
                 *live.indexes_lost(parts, like, "the new partition"),
                 *self._index_comments_lost(parts, like),
+                *live.others_lost(
+                    parts,
+                    like,
+                    "the new partition",
+                    encoded=like.storage == stage.storage == "ao_column",
+                ),
             ]
             traits_of[stage.name] = traits
             stages.append(stage)

@@ -44,6 +44,9 @@ class DropRetired(PartitionOperation):
     def details(self) -> list[str]:
         return self.gone_lines(10)
 
+    def drops(self, *, classic: bool) -> list[Relation]:
+        return []  # with all that it has, as the policy says
+
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         units = [u.relation for u in self.gone]
         guard = writer.guard(context, self, done="done", whole=False, partitions=units)
@@ -84,6 +87,9 @@ class DetachPartitions(PartitionOperation):
 
     def details(self) -> list[str]:
         return self.gone_lines(10)
+
+    def drops(self, *, classic: bool) -> list[Relation]:
+        return []
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         units = [u.relation for u in self.gone]

@@ -42,7 +42,7 @@ from gpcatalog.migration.writer import (
 from gpcatalog.model.names import listed, qualified
 from gpcatalog.model.names import quote_ident as quote
 from gpcatalog.model.quantity import plural
-from gpcatalog.model.traits import Traits, replaced
+from gpcatalog.model.traits import Traits, others_lost, replaced
 from gpcatalog.planner import operations as op
 
 COMMENTS_SHOWN = 20  # partitions whose lost comments are listed by name
@@ -82,6 +82,9 @@ class Unpartition(Operation):
 
     def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
         return [self.root], [self.root, *self.gone]
+
+    def drops(self, *, classic: bool) -> list[Relation]:
+        return [self.root, *self.gone]
 
     def keeps_root(self) -> bool:
         return False
@@ -188,6 +191,18 @@ def _comments_lost(leaves: Iterable[Relation]) -> list[str]:
     return lost
 
 
+def _others_lost(live: LiveTable, leaves: Sequence[Relation], like: Relation) -> list[str]:
+    """What else leaves have that the table does not get: it is stored like `like`."""
+    found = live.others_lost(leaves, live.table.root, "the table")
+    stored = [{f"storage option {k}": v for k, v in options_of(r.options)} for r in leaves]
+    kept = {f"storage option {k}": v for k, v in options_of(like.options)}
+    if like.storage == "ao_column":
+        for leaf, properties in zip(leaves, stored, strict=True):
+            properties |= live.encoded(leaf)
+        kept |= live.encoded(like)
+    return found + others_lost(stored, kept, "the table", like.name)
+
+
 def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Translation:
     """All leaves become one table, stored like the newest of them."""
     table, root = live.table, live.table.root
@@ -214,6 +229,7 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
         *replaced([table.traits[leaf.oid] for leaf in leaves], traits),
         *grants_lost(root.grants, leaves, "the table"),
         *_comments_lost(leaves),
+        *_others_lost(live, leaves, like),
     ]
     below = sorted((r for r in table.relations.values() if r.level > 0), key=lambda r: r.level)
     size = step.cost.bytes
@@ -306,7 +322,10 @@ def _unpartition(
                 writer.trusted(context, change, change.gone, [aside]),
             ],
         ),
-        (Phase.PREPARE, _dressed(writer, change, aside)),
+        (
+            Phase.PREPARE,
+            [*_dressed(writer, change, aside), *writer.same_properties(context, change)],
+        ),
         (
             Phase.EXCLUSIVE,
             [

@@ -1,0 +1,7 @@
+-- A checksum of all properties that some relations would lose if they were dropped: privileges, options, columns, defaults, constraints,
+-- triggers, rules, indexes, comments, security labels and sequences, and on newer servers policies, publications and statistics objects.
+-- The same statement is part of the journal; scripts compare before they drop a relation.
+-- needs: CONNECT
+-- locks: AccessShareLock on pg_class, pg_attribute, pg_attrdef, pg_constraint, pg_trigger, pg_rewrite, pg_index, pg_description, pg_seclabel, pg_depend, pg_policy, pg_publication_rel, pg_statistic_ext, pg_attribute_encoding; opens no table
+-- cost: one index lookup per catalog and relation
+-- include property_checksums

@@ -1,0 +1,259 @@
+"""What a partition gets between migrate and the script, or between the script and its rollback, stops the step that would drop it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.conftest import fresh_database
+from tests.migration import made
+
+EVERYWHERE = {
+    "indexed": "CREATE INDEX ON {l} (id)",
+    "uniq": "CREATE UNIQUE INDEX ON {l} (id, v)",
+    "granted": "GRANT SELECT ON {l} TO PUBLIC",
+    "grant_column": "GRANT SELECT (v) ON {l} TO PUBLIC",
+    "revoked": "REVOKE UPDATE ON {l} FROM {me}",
+    "commented": "COMMENT ON TABLE {l} IS 'kept'",
+    "comment_column": "COMMENT ON COLUMN {l}.v IS 'kept'",
+    "fallback": "ALTER TABLE {l} ALTER v SET DEFAULT 'x'",
+    "statistics_target": "ALTER TABLE {l} ALTER v SET STATISTICS 77",
+    "storage": "ALTER TABLE {l} ALTER v SET STORAGE EXTERNAL",
+    "optioned": "ALTER TABLE {l} ALTER v SET (n_distinct = 5)",
+    "fill": "ALTER TABLE {l} SET (fillfactor = 70)",
+    "ruled": "CREATE RULE kept AS ON INSERT TO {l} DO ALSO SELECT 1",
+    "sequence": "CREATE SEQUENCE {l}_s OWNED BY {l}.id",
+    "owner": "ALTER TABLE {l} OWNER TO mig_other",
+    "identity": "ALTER TABLE {l} REPLICA IDENTITY FULL",
+    "triggered": "CREATE TRIGGER kept BEFORE UPDATE ON {l} FOR EACH ROW EXECUTE PROCEDURE suppress_redundant_updates_trigger()",
+}
+SINCE_12 = {
+    "checked": "ALTER TABLE {l} ADD CONSTRAINT kept CHECK (id > -1)",
+    "required": "ALTER TABLE {l} ALTER id SET NOT NULL",
+    "policed": "CREATE POLICY kept ON {l} USING (id > 3)",
+    "row_security": "ALTER TABLE {l} ENABLE ROW LEVEL SECURITY",
+    "forced": "ALTER TABLE {l} FORCE ROW LEVEL SECURITY",
+    "statistics": "CREATE STATISTICS {l}_st ON id, v FROM {l}",
+}
+POSTGRESQL = {
+    "publication": "CREATE PUBLICATION {l}_p FOR TABLE {l}",
+    "unlogged": "ALTER TABLE {l} SET UNLOGGED",
+    "reference": "ALTER TABLE {l} ADD FOREIGN KEY (id) REFERENCES referenced",
+}
+
+
+def _make(dsn: str, names: list[str], *, classic: bool, default: bool = False) -> None:
+    """Tables of five days each, with 20 rows."""
+    for name in names:
+        if classic:
+            other = ", DEFAULT PARTITION other" if default else ""
+            made.execute(
+                dsn,
+                f'CREATE TABLE "{name}" (id int, d date, v text) DISTRIBUTED BY (id) PARTITION BY'
+                " RANGE (d) (START (date '2020-01-01') END (date '2020-01-06') EVERY"
+                f" (interval '1 day'){other})",
+            )
+        else:
+            made.execute(
+                dsn,
+                f'CREATE TABLE "{name}" (id int, d date, v text) PARTITION BY RANGE (d)',
+                *(
+                    f'CREATE TABLE "{name}_1_prt_{n}" PARTITION OF "{name}" FOR VALUES FROM'
+                    f" ('2020-01-0{n}') TO ('2020-01-0{n + 1}')"
+                    for n in range(1, 6)
+                ),
+            )
+        made.execute(
+            dsn,
+            f"INSERT INTO \"{name}\" SELECT i, date '2020-01-01' + i % 5, 'x'"
+            " FROM generate_series(1, 20) i",
+        )
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_properties_since_migrate(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Each stops its step, which changes nothing, and names the partition; an unchanged table is
+    migrated.
+    """
+    classic = fixture == "gp6_dsn"
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_properties")
+    made.roles(dsn, "mig_other")
+    ((me,),) = made.asked(dsn, "SELECT quote_ident(current_user)")
+    changes = EVERYWHERE | ({} if classic else SINCE_12)
+    if fixture.startswith("pg"):
+        changes |= POSTGRESQL
+        made.execute(dsn, "CREATE TABLE referenced (id int PRIMARY KEY)")
+        made.execute(dsn, "INSERT INTO referenced SELECT generate_series(0, 99)")
+    _make(dsn, ["same", *changes], classic=classic)
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    files.run("0000_prepare.sql")
+    by_table = {n.split("_", 2)[2].removesuffix(".sql"): n for n in files.forward()}
+    wrong, refused = [], []
+    for name, change in changes.items():
+        leaf = f"{name}_1_prt_2"
+        try:
+            made.execute(dsn, change.format(l=leaf, me=me))
+        except psycopg.Error:
+            refused.append(name)
+            continue
+        done = files.run(by_table[name], check=False)
+        said = f"other properties of public.{leaf}" in done.stderr.replace('"', "")
+        if done.returncode != 3 or not said:
+            wrong.append((name, done.returncode, done.stderr[-300:]))
+        if not made.asked(dsn, f"SELECT 1 FROM pg_class WHERE relname = '{leaf}'"):
+            wrong.append((name, "the leaf is gone"))
+    assert wrong == []
+    # Greenplum 6 has these only for whole tables
+    assert refused == (["fallback", "owner"] if classic else [])
+    files.run(by_table["same"])
+    ((merged,),) = made.asked(
+        dsn,
+        "SELECT relname FROM pg_class WHERE relname IN ('same_p2020m01', 'same_1_prt_p2020m01')",
+    )
+    # of what was made, too
+    made.execute(dsn, f"COMMENT ON TABLE {merged} IS 'since then'")
+    back = f"rollback/{by_table['same']}"
+    done = files.run(back, check=False)
+    assert (done.returncode, "changed in the meantime" in done.stderr) == (3, True), done.stderr
+    database = "ALTER DATABASE mig_properties SET gpcatalog_journal.changed_properties = 'drop'"
+    made.execute(dsn, database)
+    done = files.run(back)
+    assert "got in the meantime are lost" in done.stderr
+    count = "SELECT count(*) FROM pg_class WHERE relname LIKE 'same!_1!_prt!__' ESCAPE '!'"
+    assert made.asked(dsn, count) == [(5,)]
+    made.execute(dsn, database.partition(" SET ")[0] + " RESET ALL")
+    # what the rollback made is as a step left it: the plan can be run once more
+    files.run(by_table["same"])
+    assert made.asked(dsn, count) == [(0,)]
+
+
+@pytest.mark.greenplum
+def test_properties_of_a_default_partition(gp6_dsn: str, tmp_path: Path) -> None:
+    """Greenplum 6 makes it again where another partition changes."""
+    dsn = fresh_database(gp6_dsn, "mig_properties_default")
+    _make(dsn, ["same", "changed"], classic=True, default=True)
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    files.run("0000_prepare.sql")
+    second, first = files.forward()
+    assert (first.split("_")[2], second.split("_")[2]) == ("changed.sql", "same.sql")
+    made.execute(dsn, "CREATE INDEX own ON changed_1_prt_other (v)")
+    done = files.run(first, check=False)
+    assert (done.returncode, "changed_1_prt_other" in done.stderr) == (3, True), done.stderr
+    files.run(second)
+    made.execute(dsn, "CREATE INDEX own_2 ON same_1_prt_other (v)")
+    done = files.run(f"rollback/{second}", check=False)
+    assert (done.returncode, "same_1_prt_other" in done.stderr) == (3, True), done.stderr
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_a_name_that_exists(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A step that would give a name that another relation has is refused: Greenplum 6 would choose
+    another one, and say nothing.
+    """
+    classic = fixture == "gp6_dsn"
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_names")
+    tables = ("usual", "it's", "second")
+    _make(dsn, list(tables), classic=classic)
+    for name in tables:
+        for n in range(1, 6):
+            made.execute(dsn, f'CREATE INDEX "{name}_1_prt_{n}_k" ON "{name}_1_prt_{n}" (id)')
+    plan = made.plan_of(dsn)
+    usual, quoted, second = (f"{t}_1_prt_p2020m01" if classic else f"{t}_p2020m01" for t in tables)
+    made.execute(dsn, f'CREATE TABLE "{quoted}" (i int)', f"CREATE SEQUENCE {second}_k")
+    files = made.written(dsn, tmp_path / "sql", plan)
+    assert sorted((r.table, r.reason) for r in files.refused) == [
+        ('public."it\'s"', f'a relation named public."{quoted}" exists already: drop or rename it'),
+        (
+            "public.second",
+            f"a relation named public.{second}_k exists already: drop or rename it",
+        ),
+    ]
+    files.all()
+    kinds = f"SELECT relkind::text FROM pg_class WHERE relname IN ('{usual}', '{usual}_k')"
+    assert sorted(made.asked(dsn, kinds)) == [("i",), ("r",)]
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_a_name_that_came(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A name that another relation got after `migrate`, or after the migration, stops the step or
+    its rollback, which change nothing.
+    """
+    classic = fixture == "gp6_dsn"
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_names_later")
+    _make(dsn, ["usual"], classic=classic)
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    (script,) = files.forward()
+    merged = "usual_1_prt_p2020m01" if classic else "usual_p2020m01"
+    files.run("0000_prepare.sql")
+    for name, taken in ((script, merged), (f"rollback/{script}", "usual_1_prt_2")):
+        made.execute(dsn, f"CREATE TABLE {taken} (i int)")
+        was = made.rows_of(dsn, "usual"), _relations(dsn)
+        done = files.run(name, check=False)
+        assert done.returncode == 3
+        assert f'names that this step gives: "public"."{taken}"' in done.stderr
+        assert (made.rows_of(dsn, "usual"), _relations(dsn)) == was
+        made.execute(dsn, f"DROP TABLE {taken}")
+        files.run(name)
+
+
+def _relations(dsn: str) -> list[tuple[str, str]]:
+    return made.asked(
+        dsn,
+        "SELECT c.oid::text, c.relname::text FROM pg_class c WHERE c.relname LIKE 'usual%' ORDER BY 1",
+    )
+
+
+@pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_losses_of_single_parts(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """What one part has and the merged partition does not is said, whatever it is."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_losses")
+    made.roles(dsn, "mig_other")
+    _make(dsn, ["parts"], classic=False)
+    made.execute(
+        dsn,
+        "CREATE INDEX ON parts (v)",
+        "ALTER TABLE parts_1_prt_1 ALTER v SET STATISTICS 77",
+        "ALTER TABLE parts_1_prt_5 ALTER id SET STATISTICS 5",
+        "ALTER TABLE parts_1_prt_2 REPLICA IDENTITY FULL",
+        "ALTER TABLE parts_1_prt_3 CLUSTER ON parts_1_prt_3_v_idx",
+        "ALTER TABLE parts_1_prt_4 ALTER v SET STATISTICS 78",
+        "ALTER TABLE parts_1_prt_4 ALTER v SET (n_distinct = 5)",
+    )
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    assert set(files.work[0].forward[0].lost) == {
+        "options of column v on 1 of 5 partitions: the value of the newest partition applies",
+        "statistics target of column v on 2 of 5 partitions: the new partition has none",
+        "replica identity on 1 of 5 partitions: the new partition has none",
+        "CLUSTER mark of index btree (v) on 1 of 5 partitions: the new partition has none",
+    }
+    plain = made.written(
+        dsn, tmp_path / "plain", made.plan_of(dsn, made.EAGER + 'unpartition_below = "1GB"\n')
+    )
+    assert set(plain.work[0].forward[0].lost) >= {
+        "statistics target of column v on 2 of 5 partitions: the table has none",
+        "statistics target of column id on 1 of 5 partitions: the table has none",
+        "replica identity on 1 of 5 partitions: the table has none",
+        "CLUSTER mark of index btree (v) on 1 of 5 partitions: the table has none",
+    }
+
+
+@pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])
+def test_publication_of_all_tables(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """It rejects DELETE of tables without replica identity: not of the journal's."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_published")
+    _make(dsn, ["usual"], classic=False)
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    files.run("0000_prepare.sql")
+    made.execute(dsn, "CREATE PUBLICATION everything FOR ALL TABLES")
+    files.all()
+    files.run(f"rollback/{files.forward()[0]}")
+    files.run("cleanup.sql")
+    assert made.asked(dsn, "SELECT 1 FROM pg_namespace WHERE nspname = 'gpcatalog_journal'") == []
