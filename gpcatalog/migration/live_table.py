@@ -102,6 +102,11 @@ class LiveTable:
         }
         self.names_of_indexes = frozenset(self.taken_indexes)
 
+    def forget(self) -> None:
+        """Translate the steps from the first one on again."""
+        self.accepted.clear()
+        self.taken_indexes = set(self.names_of_indexes)
+
     def digest(self, step: op.Step) -> str:
         """Return the part of a step's id that names its staging tables."""
         return re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
@@ -333,7 +338,7 @@ class LiveTable:
             [self._others(p, encoded=encoded) for p in parts],
             self._others(like, encoded=encoded),
             where,
-            like.name,
+            "another one" if like is self.table.root else f"that of {like.name}",
         )
 
     def _others(self, relation: Relation, *, encoded: bool) -> dict[str, str]:

@@ -4,8 +4,8 @@ safely is refused with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 
 from gpcatalog.migration.introspect import (
     ProbeRunner,
@@ -99,38 +99,63 @@ def _translate_steps(
 
     blocked: what stands in the way of exchanging partitions
     """
-    planned = live.planned
-    ready: list[tuple[op.AnyStep, Translation]] = []
-    for step in planned.steps:
-        handler = handler_of(step)
-        if blocked and (handler.exchanges or live.classic):
-            migration.refused.append(RefusedStep(step.id, planned.name, step.operation, blocked))
-            continue
-        if handler.advise is not None:
-            migration.advice.append(handler.advise(step))
-            continue
-        try:
-            if not handler.divisible:
-                _refuse_too_large(step, window=window, slots=slots)
-            pairs = handler.translate(live, step, ask)
-        except Refusal as e:
-            migration.refused.append(RefusedStep(step.id, planned.name, step.operation, str(e)))
-            continue
-        except ValueError as e:
-            migration.refused.append(
-                RefusedStep(step.id, planned.name, step.operation, f"not supported: {e}")
-            )
-            continue
-        live.accepted.append(step)
-        ready.append((step, pairs))
-    taken = _taken(live, ask, [operation for _, pairs in ready for operation, _ in pairs])
-    for step, pairs in ready:
-        hits = sorted(taken & {name for operation, _ in pairs for name in operation.names()})
-        if hits:
-            reason = f"a relation named {qualified(*hits[0])} exists already: drop or rename it"
-            migration.refused.append(RefusedStep(step.id, planned.name, step.operation, reason))
-        else:
-            _add(migration, step, pairs)
+    limits = _Limits(blocked, window, slots)
+    done = _Translated()
+    done.add_steps(live, ask, limits, frozenset())
+    taken = _taken(live, ask, [o for _, pairs in done.steps for o, _ in pairs])
+    if taken:
+        # once more without them: other steps depend on what is accepted
+        live.forget()
+        done = _Translated()
+        done.add_steps(live, ask, limits, taken)
+    migration.advice += done.advice
+    migration.refused += done.refused
+    for step, pairs in done.steps:
+        _add(migration, step, pairs)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """What a table allows: blocked: what stands in the way of exchanging partitions."""
+
+    blocked: str
+    window: float | None
+    slots: int | None
+
+
+@dataclass
+class _Translated:
+    """The steps of a table with their operations, and what is not turned into SQL."""
+
+    steps: list[tuple[op.AnyStep, Translation]] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+    refused: list[RefusedStep] = field(default_factory=list)
+
+    def add_steps(
+        self, live: LiveTable, ask: ProbeRunner, limits: _Limits, taken: Collection[tuple[str, str]]
+    ) -> None:
+        """Translate all steps; taken: (schema, name) that no step can give."""
+        for step in live.planned.steps:
+            handler = handler_of(step)
+            try:
+                if limits.blocked and (handler.exchanges or live.classic):
+                    raise Refusal(limits.blocked)
+                if handler.advise is not None:
+                    self.advice.append(handler.advise(step))
+                    continue
+                if not handler.divisible:
+                    _refuse_too_large(step, window=limits.window, slots=limits.slots)
+                pairs = handler.translate(live, step, ask)
+                for name in (n for operation, _ in pairs for n in operation.names() if n in taken):
+                    raise Refusal(
+                        f"a relation named {qualified(*name)} exists already: drop or rename it"
+                    )
+            except (Refusal, ValueError) as e:
+                reason = str(e) if isinstance(e, Refusal) else f"not supported: {e}"
+                self.refused.append(RefusedStep(step.id, live.planned.name, step.operation, reason))
+                continue
+            live.accepted.append(step)
+            self.steps.append((step, pairs))
 
 
 def _taken(

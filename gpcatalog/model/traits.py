@@ -246,19 +246,21 @@ def indexes_lost(parts: Sequence[Iterable[str]], kept: Iterable[str], where: str
 
 
 def others_lost(
-    parts: Sequence[Mapping[str, str]], kept: Mapping[str, str], where: str, like: str
+    parts: Sequence[Mapping[str, str]], kept: Mapping[str, str], where: str, other: str
 ) -> list[str]:
     """Return a sentence for each property, by its name, that some parts have and the relation that
-    takes their place, made like `like`, does not.
+    takes their place does not.
 
-    >>> others_lost([{"replica identity": "FULL"}, {}], {}, "the new partition", "p2")
+    other: what it has where it has another one
+
+    >>> others_lost([{"replica identity": "FULL"}, {}], {}, "the new partition", "that of p2")
     ['replica identity on 1 of 2 partitions: the new partition has none']
     """
     found = []
     for name in dict.fromkeys(k for p in parts for k in p):
         then = kept.get(name)
         if number := sum(name in p and p[name] != then for p in parts):
-            has = "none" if then is None else f"that of {like}"
+            has = "none" if then is None else other
             found.append(f"{name} on {number} of {len(parts)} partitions: {where} has {has}")
     return found
 

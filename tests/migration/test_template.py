@@ -209,7 +209,18 @@ def test_template_follows_merges(
     plan = made.plan_of(dsn)
     merges = [s for s in plan.tables[0].steps if isinstance(s, Merge)]
     assert len(merges) == 6
-    assert next(s.maker for s in plan.tables[0].steps if isinstance(s, Reconfigure)) == "template"
+    follow = next(s for s in plan.tables[0].steps if isinstance(s, Reconfigure))
+    assert follow.maker == "template"
+    # the template does not follow merges whose names are taken
+    taken = [s.name for s in merges if s.parent_name == follow.now["like"]]
+    made.execute(dsn, *(f'CREATE TABLE "{name}" (i int)' for name in taken))
+    held = made.written(dsn, tmp_path / "held", plan)
+    assert [r.reason for r in held.refused] == [
+        *(f"a relation named public.{name} exists already: drop or rename it" for name in taken),
+        f"the steps below {follow.now['like']} that this step depends on were refused",
+    ]
+    assert held.steps == len(merges) - len(taken) == 3
+    made.execute(dsn, *(f'DROP TABLE "{name}"' for name in taken))
     files = made.written(dsn, tmp_path / "sql", plan)
     assert files.refused == []
     files.all()

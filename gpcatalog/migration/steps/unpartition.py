@@ -200,7 +200,7 @@ def _others_lost(live: LiveTable, leaves: Sequence[Relation], like: Relation) ->
         for leaf, properties in zip(leaves, stored, strict=True):
             properties |= live.encoded(leaf)
         kept |= live.encoded(like)
-    return found + others_lost(stored, kept, "the table", like.name)
+    return found + others_lost(stored, kept, "the table", f"that of {like.name}")
 
 
 def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Translation:
