@@ -78,9 +78,6 @@ class CreatePartitions(PartitionOperation):
         found = [leaf.sql for leaf in self.default.leaves] if self.move and self.default else []
         return [*found, *(qualified(s.schema, s.name) for w in self.swaps for s in w.stages)]
 
-    def names(self) -> list[tuple[str, str]]:
-        return [name for swap in self.swaps for name in swap.names()]
-
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         guard = writer.guard(context, self, done="done", whole=False, partitions=[self.like])
         stages = [s for swap in self.swaps for s in swap.stages]
