@@ -473,7 +473,10 @@ class Folder:
             ),
         ]
         deletes = "".join(
-            f"    DELETE FROM {SCHEMA}.{t} WHERE plan = {plan};\n" for t in journal.TABLES
+            # the journal of an older version has not all tables
+            f"    IF {SCHEMA}.relation('{SCHEMA}.{t}') IS NOT NULL THEN DELETE FROM {SCHEMA}.{t} WHERE"
+            f" plan = {plan}; END IF;\n"
+            for t in journal.TABLES
         )
         body = (
             "BEGIN\n    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname ="

@@ -517,6 +517,11 @@ def _columns(rows: Iterable[dict[str, Any]]) -> tuple[Column, ...]:
     )
 
 
+def statistics_targets(columns: Iterable[Column]) -> tuple[tuple[str, int], ...]:
+    """Statistics targets that are set, by quoted column."""
+    return tuple((quote_ident_always(c.name), c.statistics) for c in columns if c.statistics >= 0)
+
+
 def role_sql(role: str) -> str:
     """A role in GRANT."""
     return quote_ident(role) if role else "PUBLIC"

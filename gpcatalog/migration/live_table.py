@@ -18,6 +18,7 @@ from gpcatalog.migration.introspect import (
     Table,
     column_signature,
     quote_ident_always,
+    statistics_targets,
 )
 from gpcatalog.migration.naming import index_name, options_of
 from gpcatalog.migration.operations import Context, PathStep, Requirements, StagingTable, Unit
@@ -362,11 +363,7 @@ class LiveTable:
 
     def statistics_targets(self, leaf: Relation) -> tuple[tuple[str, int], ...]:
         """Return statistics targets that are set, by quoted column."""
-        return tuple(
-            (quote_ident_always(c.name), c.statistics)
-            for c in self.table.columns[leaf.oid]
-            if c.statistics >= 0
-        )
+        return statistics_targets(self.table.columns[leaf.oid])
 
     def path_predicate(self, leaf: Relation, unit: Relation) -> list[str]:
         """Return what the rows of a leaf satisfy by the bounds between it and its unit."""

@@ -7,7 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gpcatalog.migration.introspect import Relation, Table, common_grants, quote_ident_always
+from gpcatalog.migration.introspect import (
+    Relation,
+    Table,
+    common_grants,
+    quote_ident_always,
+    statistics_targets,
+)
 from gpcatalog.migration.operations import IntermediatePartition, PathStep, Unit
 from gpcatalog.model.names import NAMEDATALEN, cut
 
@@ -63,11 +69,7 @@ def middles(
                 address=addresses.get(r.oid, ""),
                 encodings=encodings,
                 indexes=indexes,
-                statistics=tuple(
-                    (quote_ident_always(c.name), c.statistics)
-                    for c in table.columns.get(r.oid, ())
-                    if c.statistics >= 0
-                ),
+                statistics=statistics_targets(table.columns.get(r.oid, ())),
             )
         )
         to_do += [(c, (*at, c.bound)) for c in table.children(r.oid) if c.kind != "leaf"]

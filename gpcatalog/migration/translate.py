@@ -20,7 +20,8 @@ from gpcatalog.migration.operations import Operation, RefusedStep, TableMigratio
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps import handler_of
 from gpcatalog.migration.steps.registry import Translation
-from gpcatalog.model.names import qualified, text_array
+from gpcatalog.migration.writer import array
+from gpcatalog.model.names import qualified
 from gpcatalog.model.server import Server
 from gpcatalog.planner import operations as op
 from gpcatalog.planner.plan import TablePlan
@@ -168,7 +169,7 @@ def _taken(
     if not wanted:
         return set()
     names, schemas = (sorted({n[at] for n in wanted}) for at in (1, 0))
-    found = ask("migration_names", names=text_array(names), schemas=text_array(schemas))
+    found = ask("migration_names", names=array(names), schemas=array(schemas))
     return {(r["schema"], r["name"]) for r in found} & wanted
 
 

@@ -97,15 +97,6 @@ def oid_array(oids: Iterable[int]) -> str:
     return f"(SELECT '{{{','.join(map(str, oids))}}}'::oid[])"
 
 
-def text_array(values: Iterable[str]) -> str:
-    """Texts as an SQL array for `= ANY (…)` and unnest(…).
-
-    >>> text_array(["a", "it's"])
-    "ARRAY['a', 'it''s']::text[]"
-    """
-    return f"ARRAY[{', '.join(map(quote_literal, values))}]::text[]"
-
-
 def quote_literal(text: str) -> str:
     r"""A string constant as SQL text, right under either setting of standard_conforming_strings.
 
