@@ -70,9 +70,12 @@ _CREATES = frozenset(
 )
 
 
+_DEEP = "a statement with fewer nested levels"
+
+
 class SyntaxFault(Exception):
     """A statement no edition tried could read: where it stopped, and what could have stood
-    there.
+    there. If it is only nested too deeply for this program, `deep` is true.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class SyntaxFault(Exception):
         self.offset = offset
         self.found = found
         self.expected = expected
+        self.deep = _DEEP in expected
         self.message = message or (
             "syntax error at end of input" if not found else f'syntax error at or near "{found}"'
         )
@@ -215,7 +219,7 @@ class Grammar:
         except Mismatch:
             return None
         except RecursionError:
-            p.note("a statement with fewer nested levels")
+            p.note(_DEEP)
             return None
         if p.kinds[p.i] != END:
             p.note("end of statement")

@@ -455,7 +455,8 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
     if tree is None:
         first, second = (*words, "", "")[:2]
         sure = any(each.whole or grammar(each).known(first, second) for each in wanted)
-        outcome = Outcome.ERROR if sure else Outcome.NOT_UNDERSTOOD
+        deep = found is not None and found.deep
+        outcome = Outcome.ERROR if sure and not deep else Outcome.NOT_UNDERSTOOD
         if piece.missing:
             outcome = Outcome.NO_VALUE
             found = SyntaxFault(start, "", (), "no value for " + ", ".join(piece.missing))

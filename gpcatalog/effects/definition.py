@@ -18,6 +18,7 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.expansion import SERIAL, catalog_type
 from gpcatalog.effects.keys import (
+    WITHOUT_OVERLAPS,
     Check,
     Column,
     ForeignKey,
@@ -99,8 +100,10 @@ def add_key(
     columns: tuple[str, ...],
     primary: bool,
     included: int = 0,
+    *,
+    overlaps: bool = False,
 ) -> None:
-    """A primary key or unique constraint."""
+    """A primary key or unique constraint. overlaps: it says WITHOUT OVERLAPS"""
     name = fold(given)
     if not name:
         taken = {k.name for k in table.indexes}
@@ -110,6 +113,7 @@ def add_key(
             else _unused(taken, table.name, "_".join(columns), "key")
         )
     like = f"{'primary key' if primary else 'unique'} {columns} {included}"
+    like += WITHOUT_OVERLAPS if overlaps else ""
     table.indexes.append(
         Key(
             name,
@@ -356,6 +360,7 @@ def constraint(
             columns,
             kind.args["kind"] == "PRIMARY KEY",
             len(kind.args.get("include") or ()),
+            overlaps=bool(kind.args.get("overlaps")),
         )
     elif isinstance(kind, gx.KeyConstraint) and kind.args.get("kind") == "NOT NULL":
         name = fold(kind.args.get("index"))

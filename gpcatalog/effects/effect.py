@@ -14,6 +14,8 @@ from gpcatalog.capacity import model
 from gpcatalog.capacity.model import FILLED, Instance, Shape
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.relations import Partition, Table
+from gpcatalog.errors import CatalogError
+from gpcatalog.model.storage import Storage
 
 
 # many relations of a script have the same shape
@@ -109,6 +111,22 @@ class Effect:
         """Add rows that no shape accounts for, on every instance."""
         for instance in Instance:
             self.add(instance, Counter(rows))
+
+    def check_shapes(self, edition: Edition) -> None:
+        """Make the effect unknown if a table cannot be on this server, or has an access method that
+        the cost model does not know.
+        """
+        shapes = (*self.made, *self.gone)
+        try:
+            for shape in shapes:
+                model.known(edition.name, shape)
+        except CatalogError as e:
+            other = any(shape.storage is Storage.OTHER for shape in shapes)
+            reason = "rows and files of a table with another access method"
+            self.made, self.gone, self.extra, self.other_files = Counter(), Counter(), {}, 0
+            self.add_unknown(reason if other else f"rejected by the server: {e.message}")
+            if self.table is not None:
+                self.table.known = False
 
     def include(self, other: Effect) -> None:
         """Add the effect of a statement that this one runs or contains.

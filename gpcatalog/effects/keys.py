@@ -124,6 +124,9 @@ def like_of(columns: Iterable[str], unique: bool, method: str = "btree") -> str:
     return f"{unique}{'' if method == 'btree' else f'USING {method} '}({names})"
 
 
+WITHOUT_OVERLAPS = " without overlaps"  # at the end of what `Key.like` says of such a key
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """An index.
@@ -179,6 +182,11 @@ class Key:
             predicate=names(self.predicate),
             like=like,
         )
+
+    @property
+    def exclusion(self) -> bool:
+        """Whether it is an exclusion constraint, or a key WITHOUT OVERLAPS, which is one."""
+        return self.like.startswith("exclude ") or self.like.endswith(WITHOUT_OVERLAPS)
 
     def fits(self, own: Key) -> bool:
         """Whether an index that a partition has can become part of this one of its table."""

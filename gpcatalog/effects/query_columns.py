@@ -151,7 +151,7 @@ def _named(columns: list[Column], names: list[str]) -> list[Column]:
 
 def _star(items: list[list[Column] | None], query: exp.Select) -> list[Column]:
     if any(item is None for item in items):
-        raise Unknown(f"columns of {query.args['from_'].sql('greenplum')[5:60]}")
+        raise Unknown(f"columns of {query.args['from_'].sql('greenplum')[:60]}")
     return [c for item in items for c in item or ()]
 
 
@@ -515,14 +515,16 @@ def _concatenation_type(state: SchemaState, node: exp.Expression, scope: Scope) 
 def _call_result(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
     """The column that a function call in the list of targets gives."""
     name = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this).lower()
-    if name in ("coalesce", "greatest", "least", "max", "min"):
+    plain = name.rsplit(".", 1)[-1]
+    syntax = ("coalesce", "greatest", "least")
+    own = plain in state.routines and name not in syntax and not name.startswith("pg_catalog.")
+    if name in (*syntax, "max", "min") and not own:
         types = {(c.type, c.typmod) for c in (_typed(state, a, scope) for a in node.expressions)}
         kind, typmod = _common(types)
         return Column(name, kind, typmod if name == "coalesce" else -1)
-    plain = name.rsplit(".", 1)[-1]
-    if name in _SUMS and len(node.expressions) == 1 and name not in state.routines:
+    if name in _SUMS and len(node.expressions) == 1 and not own:
         return Column(name, _SUMS[name].get(_typed(state, node.expressions[0], scope).type, ""))
-    if plain in state.routines:
+    if own:
         result = state.results.get(plain)
         one = (
             result.columns[0] if result is not None and len(result.columns) == 1 else Column("", "")

@@ -14,7 +14,6 @@ from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
-from gpcatalog.capacity import model
 from gpcatalog.capacity.model import Instance, Shape
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects import auxiliary_rows
@@ -37,7 +36,6 @@ from gpcatalog.effects.session import Defaults
 from gpcatalog.effects.straight_code import Routine, forget_routines
 from gpcatalog.effects.transactions import Mark, transaction
 from gpcatalog.effects.types import Types
-from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
     from gpcatalog.effects.handlers.dependents import Holds
@@ -470,6 +468,8 @@ class SchemaState:
         """Whether a partition has such an index of its own, which becomes part of the table's, with
         those of its partitions.
         """
+        if key.exclusion and self.edition.base >= 19:  # it compares no exclusion constraints
+            return False
         for at, own in enumerate(partition.indexes):
             if key.fits(own):
                 top = key.of or key.name
@@ -663,14 +663,7 @@ class SchemaState:
             effect = handler(self, tree)
         except Unknown as e:
             return Effect(unknown=[str(e)])
-        try:
-            for shape in (*effect.made, *effect.gone):
-                model.known(self.edition.name, shape)
-        except CatalogError as e:  # a table that this server cannot have
-            effect.made, effect.gone, effect.extra, effect.other_files = Counter(), Counter(), {}, 0
-            effect.add_unknown(f"rejected by the server: {e.message}")
-            if effect.table is not None:
-                effect.table.known = False
+        effect.check_shapes(self.edition)
         return effect
 
     def _may_be_used(self, tree: exp.Expression) -> bool:

@@ -256,6 +256,18 @@ def test_a_fault_at_one_statement_does_not_end_the_run(monkeypatch: pytest.Monke
     assert not report.total.complete
 
 
+@pytest.mark.parametrize("levels", [400, 3000])
+def test_a_statement_with_too_many_levels_is_no_error(levels: int) -> None:
+    """A server reads some thousand levels."""
+    text = f"CREATE TABLE t (a int, CHECK ({'(' * levels}a > 0{')' * levels}));\nCREATE TABLE u (a int);"
+    found = run([Source(text)], Settings(server="pg15"))
+    rules = {f.finding.rule for f in found.findings}
+    assert "not-understood" in rules
+    assert "syntax-error" not in rules
+    assert [s.cost.complete for s in found.statements] == [False, True]
+    assert not found.total.complete
+
+
 def test_a_statement_in_error_leaves_the_total_incomplete() -> None:
     report = run(
         [Source("CREATE TABLE t (a int) DISTRIBUTED BY (a); CREATE TABEL u (a int);", "x.sql")],

@@ -116,8 +116,131 @@ def test_a_call_that_is_told_to_change_nothing_changes_nothing(
 
 NOT_SEEN = "CREATE FUNCTION fires() RETURNS trigger AS $$ BEGIN CREATE TABLE made (a int); RETURN NEW; END $$ LANGUAGE plpgsql;"
 EVENT = "CREATE FUNCTION event() RETURNS event_trigger AS $$ BEGIN CREATE TABLE made (a int); END $$ LANGUAGE plpgsql;"
+FIVE = "CREATE FUNCTION five() RETURNS int AS $$ BEGIN CREATE TABLE made (a int); RETURN 5; END $$ LANGUAGE plpgsql"
+FINE = "CREATE FUNCTION fine(int) RETURNS boolean AS $$ BEGIN CREATE TABLE made (a int); RETURN true; END $$ LANGUAGE plpgsql"
+ADDED = "CREATE FUNCTION added(int, int) RETURNS int AS $$ BEGIN CREATE TABLE made (a int); RETURN 1; END $$ LANGUAGE plpgsql"
+ONE = "CREATE OR REPLACE FUNCTION five() RETURNS int AS $$ BEGIN RETURN 5; END $$ LANGUAGE plpgsql"
+PARTITIONS = (
+    "CREATE TABLE divided (a int) PARTITION BY RANGE (a)",
+    "CREATE TABLE first PARTITION OF divided FOR VALUES FROM (1) TO (10)",
+    "CREATE TABLE second PARTITION OF divided FOR VALUES FROM (10) TO (20)",
+    "CREATE TRIGGER t BEFORE INSERT ON first FOR EACH ROW EXECUTE FUNCTION fires()",
+)
+REFERENCE = (
+    "CREATE TABLE above (a int PRIMARY KEY)",
+    "CREATE TABLE below (a int REFERENCES above ON DELETE CASCADE)",
+    "INSERT INTO above VALUES (1)",
+    "INSERT INTO below VALUES (1)",
+    "CREATE TRIGGER t AFTER DELETE ON below FOR EACH ROW EXECUTE FUNCTION fires()",
+)
+WITH_DEFAULT = (FIVE, "CREATE TABLE given (a int DEFAULT five(), b int)")
+VIEW = (FIVE, "CREATE VIEW seen AS SELECT five() AS a")
+# what the definition of a relation or domain calls
+CARRIED = {
+    "default": (WITH_DEFAULT, "INSERT INTO given (b) VALUES (1)"),
+    "default set": (
+        (FIVE, "ALTER TABLE held ALTER a SET DEFAULT five()"),
+        "INSERT INTO held DEFAULT VALUES",
+    ),
+    "default of a WITH clause": (
+        WITH_DEFAULT,
+        "WITH w AS (INSERT INTO given (b) VALUES (1) RETURNING a) SELECT * FROM w",
+    ),
+    "check": ((FINE, "CREATE TABLE c (a int CHECK (fine(a)))"), "INSERT INTO c VALUES (1)"),
+    "check added": (
+        (FINE, "ALTER TABLE held ADD CHECK (fine(a)) NOT VALID"),
+        "INSERT INTO held VALUES (1)",
+    ),
+    "check validated": (
+        (
+            FINE,
+            "INSERT INTO held VALUES (1)",
+            "ALTER TABLE held ADD CONSTRAINT c CHECK (fine(a)) NOT VALID",
+        ),
+        "ALTER TABLE held VALIDATE CONSTRAINT c",
+    ),
+    "domain": ((FINE, "CREATE DOMAIN d AS int CHECK (fine(VALUE))"), "SELECT 1::d"),
+    "column of a domain": (
+        (FINE, "CREATE DOMAIN d AS int CHECK (fine(VALUE))", "CREATE TABLE has (a d)"),
+        "INSERT INTO has VALUES (1)",
+    ),
+    "default of a domain": (
+        (FIVE, "CREATE DOMAIN d AS int DEFAULT five()", "CREATE TABLE has (a d, b int)"),
+        "INSERT INTO has (b) VALUES (1)",
+    ),
+    "new column of a domain": (
+        (FIVE, "INSERT INTO held VALUES (1)", "CREATE DOMAIN d AS int DEFAULT five()"),
+        "ALTER TABLE held ADD COLUMN b d",
+    ),
+    "domain changed later": (
+        (
+            "CREATE DOMAIN d AS int",
+            "CREATE TABLE has (a d)",
+            FINE,
+            "ALTER DOMAIN d ADD CHECK (fine(VALUE))",
+        ),
+        "INSERT INTO has VALUES (1)",
+    ),
+    "domain checked": (
+        ("CREATE DOMAIN d AS int", "CREATE TABLE has (a d)", "INSERT INTO has VALUES (1)", FINE),
+        "ALTER DOMAIN d ADD CHECK (fine(VALUE))",
+    ),
+    "view": (VIEW, "SELECT * FROM seen"),
+    "view of a view": (
+        (*VIEW, "CREATE VIEW again AS SELECT a + 1 AS b FROM seen"),
+        "CREATE TABLE copy AS SELECT * FROM again",
+    ),
+    "renamed view": ((*VIEW, "ALTER VIEW seen RENAME TO other"), "TABLE other"),
+    "view explained": (VIEW, "EXPLAIN ANALYZE SELECT * FROM seen"),
+    "view in a function": (
+        (*VIEW, "CREATE FUNCTION reads() RETURNS bigint AS 'SELECT sum(a) FROM seen' LANGUAGE sql"),
+        "SELECT reads()",
+    ),
+    "writable view": (
+        (*WITH_DEFAULT, "CREATE VIEW part AS SELECT b FROM given"),
+        "INSERT INTO part VALUES (1)",
+    ),
+    "materialized view": (
+        (FIVE, "CREATE MATERIALIZED VIEW m AS SELECT five() AS a WITH NO DATA"),
+        "REFRESH MATERIALIZED VIEW m",
+    ),
+    "rule": (
+        (FIVE, "CREATE RULE r AS ON INSERT TO held DO ALSO SELECT five()"),
+        "INSERT INTO held VALUES (1)",
+    ),
+    "like": (
+        (*WITH_DEFAULT, "CREATE TABLE same (LIKE given INCLUDING DEFAULTS)"),
+        "INSERT INTO same (b) VALUES (1)",
+    ),
+    "inherited": (
+        (*WITH_DEFAULT, "CREATE TABLE child () INHERITS (given)"),
+        "INSERT INTO child (b) VALUES (1)",
+    ),
+    "trigger of a partition": ((NOT_SEEN, *PARTITIONS), "INSERT INTO divided VALUES (1)"),
+    "trigger behind a foreign key": ((NOT_SEEN, *REFERENCE), "DELETE FROM above"),
+    "aggregate": (
+        (
+            ADDED,
+            "CREATE AGGREGATE adds (int) (SFUNC = added, STYPE = int, INITCOND = '0')",
+            "INSERT INTO held VALUES (1)",
+        ),
+        "SELECT adds(a) FROM held",
+    ),
+    "operator": (
+        (ADDED, "CREATE OPERATOR ## (FUNCTION = added, LEFTARG = int, RIGHTARG = int)"),
+        "SELECT 1 ## 2",
+    ),
+    "replaced function": (
+        (
+            ONE,
+            "CREATE TABLE given (a int DEFAULT five(), b int)",
+            FIVE.replace("CREATE", "CREATE OR REPLACE", 1),
+        ),
+        "INSERT INTO given (b) VALUES (1)",
+    ),
+}
 # statements before, the one that runs the code without a word of it in its own text
-HIDDEN = {
+HIDDEN = CARRIED | {
     "insert": ((), "INSERT INTO held SELECT 1 FROM makes()"),
     "update": (("INSERT INTO held VALUES (1)",), "UPDATE held SET a = (SELECT 1 FROM makes())"),
     "values": ((), "VALUES (makes())"),
@@ -143,11 +266,19 @@ HIDDEN = {
 }
 SEEN_AGAIN = {
     "no data": ((), "CREATE TABLE copy AS SELECT 1 AS a FROM makes() WITH NO DATA"),
-    "default": (
+    "not run": ((FIVE,), "CREATE TABLE copy (a int DEFAULT five())"),
+    "view not read": ((FIVE,), "CREATE VIEW seen AS SELECT five() AS a"),
+    "view not run": (VIEW, "EXPLAIN SELECT * FROM seen"),
+    "other table than with a default": (WITH_DEFAULT, "INSERT INTO held VALUES (1)"),
+    "table only read": (WITH_DEFAULT, "CREATE TABLE copy AS SELECT * FROM given"),
+    "other partition": ((NOT_SEEN, *PARTITIONS), "INSERT INTO second VALUES (11)"),
+    "nothing passed on": ((NOT_SEEN, *REFERENCE), "INSERT INTO above VALUES (2)"),
+    "used once": (
         (
-            "CREATE FUNCTION five() RETURNS int AS $$ BEGIN CREATE TABLE made (a int); RETURN 5; END $$ LANGUAGE plpgsql",
+            FIVE.replace("CREATE TABLE made (a int); ", "EXECUTE 'SELECT 1' || ''; "),
+            "ALTER TABLE held ALTER a TYPE bigint USING five()",
         ),
-        "CREATE TABLE copy (a int DEFAULT five())",
+        "INSERT INTO held VALUES (2)",
     ),
     "disabled": (
         (*HIDDEN["event trigger"][0], "ALTER EVENT TRIGGER e DISABLE"),

@@ -92,20 +92,27 @@ def value_unknown(s: RuleContext) -> None:
 
 @rule("not-understood")
 def not_understood(s: RuleContext) -> None:
-    """A statement has an unknown kind.
+    """A statement has an unknown kind, or is nested too deeply.
 
-    What it finds: statements whose first words do not begin any statement of the chosen server.
+    What it finds: statements whose first words do not begin any statement of the chosen server, and
+    statements with more levels of parentheses or subqueries than this program can read.
     Why it matters: the statement is not checked and not counted.
     How sure it is: certain. The server may still accept the statement.
     What to do: check it manually, and add an ignore comment.
     """
     if s.statement.outcome is Outcome.NOT_UNDERSTOOD:
         words = " ".join(s.statement.words).upper()
+        deep = s.statement.fault is not None and s.statement.fault.deep
         s.find(
             "not-understood",
             Severity.WARNING,
-            f"not checked: unknown statement {words}",
-            "no statement of this server begins with these words",
+            "not checked: nested too deeply" if deep else f"not checked: unknown statement {words}",
+            (
+                "the server may accept it; gpcatalog reads about 250 nested parentheses or 100"
+                " subqueries"
+                if deep
+                else "no statement of this server begins with these words"
+            ),
             "check it manually",
             confidence=Confidence.HIGH,
         )

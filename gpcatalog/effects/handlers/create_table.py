@@ -198,10 +198,8 @@ def set_storage(state: SchemaState, table: Table, method: str) -> None:
         table.oids = table.oids or own.get("oids") in _ON
         if state.defaults.with_oids and "oids" not in own and table.kind == "TABLE":
             table.oids = True
-    elif (
-        state.edition.greenplum
-        and not method
-        and not {"appendonly", "appendoptimized"} & own.keys()
+    elif not method and not (
+        state.edition.greenplum and {"appendonly", "appendoptimized"} & own.keys()
     ):
         method = state.defaults.method
     table.storage = storage_of(options, method, Storage.HEAP, state.edition)

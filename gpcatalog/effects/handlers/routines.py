@@ -273,11 +273,23 @@ def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
         may_hold_ddl(own)
         or (language == "sql" and bool(_INTO.search(own)))
         or any(state.routines.get(word) for word in words)
+        or bool(words & state.hidden.names())
     )
+    if makes and state.routines.get(name) is False:  # what called it so far may run DDL from now on
+        state.hidden.anywhere = state.hidden.anywhere or f"effect of {name}(), which was replaced"
     state.routines[name] = state.routines.get(name, False) or makes
     if state.routines[name]:
         state.bodies[name] = f"{state.bodies.get(name, '')} {own}"
     return Effect(minor=[MINOR[type(tree).__name__]])
+
+
+@handles("CreateAggregate")
+def create_aggregate(state: SchemaState, tree: exp.Expression) -> Effect:
+    """CREATE AGGREGATE: what it gives depends on its arguments, and its name may be a known one."""
+    name = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
+    state.results[name] = None
+    state.routines.setdefault(name, False)
+    return Effect(minor=[MINOR["CreateAggregate"]])
 
 
 @handles("CallProcedure")
@@ -305,14 +317,19 @@ def explain(state: SchemaState, tree: exp.Expression) -> Effect:
     makes = isinstance(inner, exp.Create) or any(
         s.args.get("into") is not None for s in tree.find_all(exp.Select)
     )
+    if not analyzed(tree) or not isinstance(inner, exp.Expression):
+        return Effect()
+    return state.effect_of(inner) if makes else note_calls(state, inner, Effect())
+
+
+def analyzed(tree: exp.Expression) -> bool:
+    """Whether EXPLAIN has the option ANALYZE."""
     analyze = bool(tree.args.get("analyze"))
     for option in tree.args.get("options") or ():
         if str(option.this.args.get("form") or "").upper().startswith("ANALY"):
             value = option.args.get("value")
             analyze = value is None or str(value.name or value).lower() not in ("false", "off", "0")
-    if not analyze or not isinstance(inner, exp.Expression):
-        return Effect()
-    return state.effect_of(inner) if makes else note_calls(state, inner, Effect())
+    return analyze
 
 
 @handles("Insert", "Update", "Delete")
