@@ -155,13 +155,7 @@ class TableReader:
         gen = generation(self.edition.name)
         if table.storage not in gen.storages:
             table.uncounted = f"access method of {table.title}"
-        stored = [
-            r
-            for r in (row, *self.below)
-            if r["storage"] in (Storage.AO_ROW, Storage.AO_COLUMN)
-            and r["kind"] in ("leaf", "table")
-        ]
-        table.directory = bool(stored) and all(r["block_directory"] for r in stored)
+        table.directory = bool(row["block_directory"])
         self._toast(table)
         table.levels = [
             Level(strategy=str(k["strategy"]).lower(), keys=tuple(str(k["key"] or "").split(", ")))
@@ -353,7 +347,7 @@ class TableReader:
         ]
         toast = int(row["toast"]) - int(shape.toastable and part.storage in gen.toast and stored)
         directory = int(row["block_directory"]) - int(
-            part.storage.append_optimized and stored and bool(table.indexes or table.directory)
+            part.storage.append_optimized and stored and bool(table.indexes)
         )
         indexes = int(row["indexes"]) - len(table.indexes)
         if toast:

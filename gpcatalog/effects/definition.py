@@ -422,7 +422,7 @@ def define(
 
 def _copy_indexes(source: Table, table: Table) -> None:
     """LIKE … INCLUDING INDEXES: the keys of the source, with new names."""
-    for key in source.indexes:
+    for key in (*source.indexes, *source.only):
         primary = key.name == object_name(source.name, "", "pkey")
         taken = {k.name for k in table.indexes}
         label = (

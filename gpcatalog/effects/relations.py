@@ -12,8 +12,6 @@ from sqlglot import exp
 
 from gpcatalog.capacity.generation import (
     BITMAP_MORE_COLUMNS,
-    BLOCK_DIRECTORY_COLUMNS,
-    BLOCK_DIRECTORY_INDEX_COLUMNS,
     generation,
 )
 from gpcatalog.capacity.model import Index, Instance, Place, Shape, relation_rows
@@ -57,14 +55,22 @@ class Odd:
             keys=(*self.keys, key),
         )
 
+    def with_own(self, server: str, key: Key, storage: Storage, *, stored: bool = True) -> Odd:
+        """One index more, with the block directory that it needs; stored: it has a file."""
+        found = self.with_key(server, key)
+        if not stored:
+            return replace(found, files=self.files)
+        return replace(found, directory=self.directory or storage.append_optimized)
+
     def without_like(self, server: str, key: Key) -> Odd:
         """Without its own index that is like one that the table gets: the table's takes it over."""
         own = next((k for k in self.keys if key.fits(k)), None)
         return self if own is None else self.without_key(server, own)
 
-    def without_key(self, server: str, key: Key) -> Odd:
-        """One index less; the block directory stays."""
+    def without_key(self, server: str, key: Key, *, stored: bool = True) -> Odd:
+        """One index less; the block directory stays. stored: the index has a file"""
         rows, columns, files = index_rows(server, (key,))
+        files = files if stored else 0
         kept = tuple(k for k in self.keys if k is not key)
         return replace(
             self,
@@ -220,6 +226,9 @@ class Table:
         default_factory=dict
     )  # rows of its own that no shape explains, by instance
     oid: int = 0  # a baseline's
+    # the partition that it was before a statement named it, and its place among the others
+    origin: Partition | None = None
+    origin_at: int = 0
     widest: int = 0  # partitions of its widest level, as far as `counted` was told
     # names that sequences of its columns may have beside those of the columns: it was renamed
     former_sequences: frozenset[str] = frozenset()
@@ -299,9 +308,10 @@ class Table:
         """Whether it has a TOAST relation: its columns call for one, or did once."""
         if self.toast_missing:
             return False
-        return self.toasted or self._columns_call_for_toast(edition)
+        return self.toasted or self.columns_call_for_toast(edition)
 
-    def _columns_call_for_toast(self, edition: Edition) -> bool:
+    def columns_call_for_toast(self, edition: Edition) -> bool:
+        """Whether a relation of these columns would get a TOAST relation."""
         stored = [c for c in self.columns if not c.virtual]
         return needs_toast(
             edition.name,
@@ -388,15 +398,14 @@ class Table:
         """Rows that these partitions and those below have beyond their shapes."""
         rows: Counter[str] = Counter()
         if self.odd_parts:
-            columns = (
-                BLOCK_DIRECTORY_COLUMNS
-                + generation(edition.name).heap_system_columns
-                + BLOCK_DIRECTORY_INDEX_COLUMNS
-            )
+            alone: Counter[Storage] = Counter()
             for one in (one for part in parts for one in part.walk()):
-                directory = self._lone_directory(one)
-                rows["pg_class"] += one.odd.classes + 2 * directory
-                rows["pg_attribute"] += one.odd.attributes + columns * directory
+                alone[one.storage] += self._lone_directory(one)
+                rows["pg_class"] += one.odd.classes
+                rows["pg_attribute"] += one.odd.attributes
+            for storage, number in alone.items():
+                for catalog, n in self._directory_rows(edition, storage).items() if number else ():
+                    rows[catalog] += number * n
         return rows
 
     def odd_files(self, parts: Iterable[Partition]) -> int:
@@ -415,12 +424,60 @@ class Table:
 
     def _lone_directory(self, part: Partition) -> bool:
         """Whether a partition has a block directory that its shape does not have."""
-        return part.odd.directory and not (self.indexes or self.directory)
+        return part.odd.directory and not self.indexes
 
-    def drop_keys(self, gone: Collection[Key]) -> None:
-        """Drop indexes of its own; the block directory that they needed stays."""
+    def has_file(self, part: Partition, edition: Edition) -> bool:
+        """Whether an index of a partition has a file, and on append-optimized storage a block
+        directory: on Greenplum 6 one of a partition with partitions has both.
+        """
+        return edition.classic or part.is_leaf
+
+    def drop_keys(self, gone: Collection[Key], edition: Edition) -> None:
+        """Drop indexes of its own; the block directories that they needed stay."""
         self.indexes = [key for key in self.indexes if key not in gone]
         self.directory = self.directory or bool(gone)
+        for part in self.relations() if gone else ():
+            if part.storage.append_optimized and self.has_file(part, edition):
+                part.odd = replace(part.odd, directory=True)
+                self.odd_parts = True
+
+    def lose_directories(self) -> None:
+        """Drop block directories of row-oriented relations that serve no index: a rewrite makes
+        none (measured on Greenplum 6 and 7).
+        """
+        if self.indexes:
+            return
+        self.directory = self.directory and self.storage is not Storage.AO_ROW
+        for part in self.relations() if self.odd_parts else ():
+            if part.storage is Storage.AO_ROW and not part.odd.keys:
+                part.odd = replace(part.odd, directory=False)
+
+    def take_keys(self, keys: Iterable[Key], edition: Edition) -> None:
+        """Have indexes that it had as a partition: with all of its partitions, or alone."""
+        for key in keys:
+            top = key.of or key.name
+            below = list(self.relations())
+            if not self.partitioned:
+                self.indexes.append(key)
+            elif below and all(any(k.of == top for k in part.odd.keys) for part in below):
+                self.drop_odd_keys({top}, edition)
+                self.indexes.append(key)
+            else:
+                self.only.append(key)
+
+    def drop_odd_keys(
+        self, names: set[str], edition: Edition, *, columns: Collection[str] = ()
+    ) -> None:
+        """Drop indexes that some of its partitions have and the table has not: those of these
+        names, those that belong to them, and those that read these columns.
+        """
+        names = names - {""}
+        for part in self.relations() if self.odd_parts else ():
+            for key in part.odd.keys:
+                if not names & {key.name, key.of} and not key.reads.intersection(columns):
+                    continue
+                stored = self.has_file(part, edition)
+                part.odd = part.odd.without_key(edition.name, key, stored=stored)
 
     def add_extra(self, catalog: str, number: int) -> None:
         """Add rows that no shape explains, on every instance."""
@@ -432,7 +489,7 @@ class Table:
         if not born:
             return shape
         if self.toasted and born >= self.toasted_at:
-            shape = replace(shape, toastable=self._columns_call_for_toast(edition))
+            shape = replace(shape, toastable=self.columns_call_for_toast(edition))
         return replace(shape, dropped=max(0, shape.dropped - born))
 
     def each(self, edition: Edition) -> Counter[str]:
@@ -481,35 +538,36 @@ class Table:
         number = 1 + self.numbers[0]
         for catalog, n in self.each(edition).items():
             rows[catalog] += n * number
-        for storage, n in Counter(s for s, _ in self._bare_directories(edition)).items():
-            bare = self.shape(edition, storage)
-            with_index = relation_rows(
-                edition.name, replace(bare, indexes=(Index(1),)), Instance.SEGMENT
-            )
-            without = relation_rows(edition.name, bare, Instance.SEGMENT)
-            for catalog in with_index:
-                own = catalog in (
-                    "pg_class",
-                    "pg_index",
-                    "pg_attribute",
-                    "pg_depend",
-                )  # the index itself
-                if catalog != "pg_stat_last_operation":
-                    rows[catalog] += n * (with_index[catalog] - without.get(catalog, 0) - own)
+        for storage, _ in self._bare_directories(edition):
+            rows.update(self._directory_rows(edition, storage))
         return rows
 
+    def _directory_rows(self, edition: Edition, storage: Storage) -> Counter[str]:
+        """Rows of a block directory that serves no index: those of a relation with an index, beyond
+        one without and the index itself.
+        """
+        bare = replace(self.shape(edition, storage), indexes=())
+        with_index = relation_rows(
+            edition.name, replace(bare, indexes=(Index(1),)), Instance.SEGMENT
+        )
+        without = relation_rows(edition.name, bare, Instance.SEGMENT)
+        of_index = ("pg_class", "pg_index", "pg_attribute", "pg_depend")
+        return Counter(
+            {
+                catalog: number - without.get(catalog, 0) - (catalog in of_index)
+                for catalog, number in with_index.items()
+                if catalog != "pg_stat_last_operation"
+            }
+        )
+
     def _bare_directories(self, edition: Edition) -> list[tuple[Storage, bool]]:
-        """Relations whose block directory serves no index any more: storage, and whether unlogged."""
+        """The block directory of the table itself, if it serves no index any more: storage, and
+        whether unlogged.
+        """
         if not self.directory or self.indexes:
             return []
-        found = [
-            (p.storage, self.is_unlogged(p))
-            for p in self.relations()
-            if edition.classic or p.is_leaf
-        ]
-        if edition.classic or not self.partitioned:
-            found.append((self.storage, self.unlogged))
-        return [one for one in found if one[0].append_optimized]
+        stored = self.storage.append_optimized and (edition.classic or not self.partitioned)
+        return [(self.storage, self.unlogged)] if stored else []
 
     def other_files(self, edition: Edition) -> int:
         """Files that no shape explains: of the sequences it owns, of block directories without an

@@ -364,7 +364,7 @@ class SchemaState:
             dropped=max(0, above.dropped - part.born),
             toasted=above.toasted and part.born < above.toasted_at,
             toasted_at=max(0, above.toasted_at - part.born),
-            directory=above.directory or part.odd.directory,
+            directory=part.odd.directory,
             indexes=[],
             checks=list(above.checks),
             parent=(above.schema, above.name),
@@ -386,13 +386,15 @@ class SchemaState:
         rows, columns, files = index_rows(self.edition.name, part.odd.keys)
         child.add_extra("pg_class", part.odd.classes - rows)
         child.add_extra("pg_attribute", part.odd.attributes - columns)
-        child.extra_files = part.odd.files - files
-        child.indexes += part.odd.keys
+        child.extra_files = part.odd.files - (files if part.is_leaf else 0)
+        child.take_keys(part.odd.keys, self.edition)
         return child
 
     def _promote(self, above: Table, part: Partition) -> Table:
         """Make a partition a table of its own."""
         child = self._table_of(above, part)
+        child.origin = part
+        child.origin_at = next(n for n, one in enumerate(above.parts) if one is part)
         above.parts[:] = [one for one in above.parts if one is not part]
         above.counted([part], -1)
         above.own_children.append((child.schema, child.name))

@@ -16,6 +16,7 @@ import pytest
 from tests.effects import edges, live_baseline
 from tests.effects import test_live as written
 from tests.effects.live import Result, replay, run
+from tests.effects.partition_scripts import PartitionScriptMaker
 from tests.effects.scripts import ScriptMaker
 from tests.effects.test_dependents import SCRIPT
 from tests.recorded import FIXTURES, Recording, read, recorded, share
@@ -34,10 +35,10 @@ _WRITTEN = {
 }
 _EDGES = {
     "gp6": (edges.BOTH_GREENPLUMS,),
-    "gp7": (edges.BOTH_GREENPLUMS, edges.MODERN),
+    "gp7": (edges.BOTH_GREENPLUMS, edges.MODERN, edges.SEVEN),
     "pg15": (edges.MODERN,),
-    "pg18": (edges.MODERN,),
-    "pg19": (edges.MODERN, edges.NEWEST),
+    "pg18": (edges.MODERN, edges.EXCLUDING),
+    "pg19": (edges.MODERN, edges.EXCLUDING, edges.NEWEST),
 }
 
 
@@ -61,6 +62,9 @@ def scripts(server: str, made: list[int], number: int) -> dict[str, str]:
         "dropped along": SCRIPT,
         "edges": "".join((edges.EVERYWHERE, *_EDGES[server])),
     }
+    if server in ("gp6", "gp7"):
+        text = PartitionScriptMaker(server, made[0]).script(number // 4)
+        found[f"made of partitions {made[0]}"] = text
     return found | {f"made {n}": ScriptMaker(server, n).script(number) for n in made}
 
 
@@ -76,7 +80,8 @@ def judge(name: str, result: Result, *, part: int = 1) -> None:
     print(result.line(name))
     assert result.wrong == [], name
     assert result.unread == [], name
-    assert result.equal >= (30 if name == "edges" else 60) // (part if made else 1), name
+    enough = 30 if name == "edges" or "partitions" in name else 60
+    assert result.equal >= enough // (part if made else 1), name
     if made:
         assert len(result.unknown) <= UNKNOWN * result.accepted, name
 

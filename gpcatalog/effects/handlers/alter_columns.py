@@ -67,6 +67,7 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
                 # nor keeps a TOAST relation that no column needs; of a column-oriented table only
                 # the new column is written
                 one.toasted = one.toasted and one.storage is Storage.AO_COLUMN
+                one.lose_directories()
             else:
                 _rewritten_by_column(state, one, effect, made.default)
             if (
@@ -112,6 +113,7 @@ def _rewritten_by_column(state: SchemaState, table: Table, effect: Effect, defau
         effect.rewritten = True
         if table.storage in written:
             table.toasted = False
+        table.lose_directories()
         # the rewrite rebuilds the indexes, which segments note once
         noted = table.extra.get(Instance.SEGMENT.value, Counter())["pg_stat_last_operation"]
         left = {
@@ -182,18 +184,17 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
                 if not action.args.get("exists"):
                     effect.add_unknown(f"unknown column {name}")
                 continue
-            if not one.toasted:
-                one.toasted, one.toasted_at = one.needs_toast(state.edition), one.dropped + 1
+            # what exists keeps its TOAST relation; partitions that come later may have none
+            if not one.toast_missing and one.columns_call_for_toast(state.edition):
+                one.toasted, one.toasted_at = True, one.dropped + 1
             gone = {name}  # with the columns that are generated from it
             while more := {c.name for c in one.columns if c.generated & gone} - gone:
                 gone |= more
             one.columns = [c for c in one.columns if c.name not in gone]
             one.dropped += len(gone)
-            one.drop_keys([key for key in one.indexes if gone & key.reads])
+            one.drop_keys([key for key in one.indexes if gone & key.reads], state.edition)
             one.only = [k for k in one.only if not gone & k.reads]
-            for part in one.relations() if one.odd_parts else ():
-                for key in [k for k in part.odd.keys if gone & k.reads]:
-                    part.odd = part.odd.without_key(state.edition.name, key)
+            one.drop_odd_keys(set(), state.edition, columns=gone)
             one.checks = [c for c in one.checks if not gone & c.reads]
             one.foreign = [f for f in one.foreign if not gone & set(f.columns)]
 
@@ -216,6 +217,8 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
     family = affected_tables(state, table, action)
     with state.changing(effect, *family):
         for one in family:
+            if kind is not None:
+                one.lose_directories()
             for at, c in enumerate(one.columns):
                 if c.name != name:
                     continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from gpcatalog.effects.expansion import PartitionExpander, storage_of, template_
 from gpcatalog.effects.handlers.actions import NO_ROWS, acts
 from gpcatalog.effects.keys import child_name, fold
 from gpcatalog.effects.partition_lookup import locate
+from gpcatalog.effects.rejoin import rejoin
 from gpcatalog.effects.relations import Odd, Partition, Table
 from gpcatalog.model.storage import Storage
 
@@ -31,6 +33,7 @@ def _add_partition(
         effect.add_unknown(f"unknown partitioning of {table.title}")
         effect.leaves_made += 1
         return
+    rejoin(state, table)
     _grow(state, table, table.parts, action, 0, table.name, 0, effect)
 
 
@@ -43,8 +46,12 @@ def _grow(
     parent: str,
     bounds: int,
     effect: Effect,
+    above_part: Partition | None = None,
 ) -> None:
-    """ADD PARTITION next to `siblings`, which are `level` levels below the root's partitions."""
+    """ADD PARTITION next to `siblings`, which are `level` levels below the root's partitions.
+
+    above_part: the partition that they are in
+    """
     if level >= len(table.levels):
         effect.add_unknown(
             f"rejected by the server: {table.title} has no partitions at level {level + 1}"
@@ -62,14 +69,24 @@ def _grow(
             for x in templates
         ):
             above = table.storage  # encodings of columns can be kept in no other way
+    first = (
+        len(siblings) + 1 if state.edition.classic else _free_number(state, table, parent, level)
+    )
     try:
-        parts = grower.level([action], level, parent, above, bounds, first=len(siblings) + 1)
+        parts = grower.level([action], level, parent, above, bounds, first=first)
     except Unknown as e:
         effect.add_unknown(str(e))
         return
     for below in table.levels[level + 1 :]:
         if below.doubt and not action.args.get("partitions"):
             effect.add_unknown(below.doubt)
+    keys = above_part.odd.keys if above_part is not None else table.only
+    for key in () if state.edition.classic else keys:
+        table.odd_parts = True
+        own = replace(key, name="", of=key.of or key.name)
+        for one in (one for part in parts for one in part.walk()):
+            one.odd = one.odd.with_own(state.edition.name, own, one.storage, stored=one.is_leaf)
+    _doubt_equal_indexes(state, table, effect)
     siblings += parts
     table.counted(parts, 1)
     if level and state.edition.classic and table.levels[level].template:
@@ -82,6 +99,24 @@ def _grow(
     effect.new_parts += parts
     effect.leaves_made += sum(1 for p in parts for x in p.walk() if x.is_leaf)
     state.keep(table, parts)
+
+
+def _doubt_equal_indexes(state: SchemaState, table: Table, effect: Effect) -> None:
+    """Note that a new partition on Greenplum 6 gets one index where its table has equal ones."""
+    if state.edition.classic and len({key.like for key in table.indexes}) < len(table.indexes):
+        effect.add_unknown("indexes of a new partition, of those that are equal")
+
+
+def _free_number(state: SchemaState, table: Table, parent: str, level: int) -> int:
+    """The number in the name of an added partition without a name: 1, 11, 12 and so on, the first
+    that no relation has (measured on Greenplum 7).
+    """
+    known = (state.leaf_of, state.tables, state.views, state.sequences)
+    for number in itertools.chain((1,), itertools.count(11)):
+        key = (table.schema, child_name(parent, level + 1, str(number)))
+        if not any(key in names for names in known):
+            return number
+    raise AssertionError  # the numbers do not end
 
 
 def _each(
@@ -102,6 +137,7 @@ def _drop_partition(
     state: SchemaState, table: Table, action: exp.Expression, effect: Effect
 ) -> None:
     effect.verb = "drop partition"
+    rejoin(state, table)
     _shrink(state, table, table.parts, action, 0, effect)
 
 
@@ -147,14 +183,12 @@ def _target(
         effect.add_unknown(str(e))
         return None
     named = action.args.get("target") or action.args.get("ref") or action.args.get("this")
-    by_name = (
-        named is not None and fold(named.args.get("this")) != ""
-        if isinstance(named, exp.Expression)
-        else False
-    )
-    apart = bool(table.own_children) and (
-        found is None or not by_name
-    )  # partitions that are tables of their own are not searched
+    # partitions that are tables of their own are not searched: one of them may hold a value that no
+    # other has, and ranks count them, too
+    words = list(named.walk()) if isinstance(named, exp.Expression) else []
+    by_rank = any(node.args.get("rank") is not None for node in words)
+    by_value = any(node.args.get("values") is not None for node in words)
+    apart = bool(table.own_children) and (found is None or by_rank or (by_value and found.default))
     if apart or (found is None and not optional):
         effect.add_unknown("partition not identified")
         return None
@@ -169,6 +203,7 @@ def _alter_partition(
     if not table.levels:
         effect.add_unknown("partition not identified")
         return
+    rejoin(state, table)
     siblings, level, node, bounds = table.parts, 0, action, 0
     parent = table.name
     while type(node).__name__ == "AlterPartition":
@@ -180,7 +215,7 @@ def _alter_partition(
     kind = type(node).__name__
     if kind == "AddPartition":
         effect.verb = "add partition"
-        _grow(state, table, siblings, node, level, parent, bounds, effect)
+        _grow(state, table, siblings, node, level, parent, bounds, effect, part)
     elif kind == "DropPartition":
         effect.verb = "drop partition"
         _shrink(state, table, siblings, node, level, effect)
@@ -200,6 +235,7 @@ def _alter_partition(
 
 @acts("SplitPartition")
 def _split(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+    rejoin(state, table)
     _split_among(state, table, table.parts, action, 0, table.name, effect)
 
 
@@ -235,8 +271,9 @@ def _split_among(
         if ref is not None and isinstance(ref.args.get("this"), exp.Identifier):
             names.append(fold(ref.this))
     fresh = [n for n in names if n != part.partition] or ["split"]
-    if any(one.odd != Odd() for one in part.walk()):
+    if any(one.odd != Odd() for one in part.walk()) or table.only:
         effect.add_unknown("indexes and TOAST relation of the split partition")
+    _doubt_equal_indexes(state, table, effect)
     bounds = max((p.bounds for p in siblings), default=1)
     new = replace(
         part,
@@ -254,8 +291,12 @@ def _split_among(
             part.storage = new.storage = storage_of(
                 state.defaults.options, "", part.storage, state.edition
             )
+        if part.partition not in names and len(fresh) > 1:  # both get another name
+            state.leaf_of.pop((part.schema or table.schema, part.name), None)
+            part.partition, part.name = fresh[1], child_name(parent, level + 1, fresh[1])
         siblings.append(new)
         table.counted([new], 1)
+        state.keep(table, [part, new])
 
 
 @acts("ExchangePartition")
@@ -263,6 +304,7 @@ def _exchange(state: SchemaState, table: Table, action: exp.Expression, effect: 
     if not table.levels:
         effect.add_unknown("partition not identified")
         return
+    rejoin(state, table)
     _exchange_with(state, table, table.parts, action, 0, effect)
 
 
@@ -283,7 +325,7 @@ def _exchange_with(
     if other is None or not other.known or not table.known:
         effect.add_unknown("unknown table in EXCHANGE PARTITION")
         return
-    if part.odd != Odd():
+    if part.odd != Odd() or table.only:
         effect.add_unknown("indexes and TOAST relation of the exchanged partition")
         other.uncounted = other.uncounted or f"table {other.title} after EXCHANGE PARTITION"
     if (

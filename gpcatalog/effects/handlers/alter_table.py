@@ -80,13 +80,18 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
     for action in sorted(actions, key=_pass):
         _act(state, table, action, effect)
     if counts and effect.unknown:
-        reason = f"earlier change to {table.title}: {effect.unknown[0]}"
+        reason = effect.unknown[0]
+        if not reason.startswith(_EARLIER):
+            reason = f"{_EARLIER} {table.title}: {reason}"
         table.uncounted = table.uncounted or reason
         _uncount_moved(state, actions, reason)
     effect.relations_locked = sum(
         1 + one.numbers[0] for one in (table, *state.partitions_of(table))
     )
     return effect
+
+
+_EARLIER = "earlier change to"
 
 
 def _pass(action: exp.Expression) -> int:
@@ -316,9 +321,8 @@ def _drop_constraint(
     with state.changing(effect, *family):
         for one in family:
             if found:
-                one.drop_keys(
-                    found if one is table else [key for key in one.indexes if key.of == name]
-                )
+                below = found if one is table else [key for key in one.indexes if key.of == name]
+                one.drop_keys(below, state.edition)
             one.checks = [c for c in one.checks if c.name != name]
             one.foreign = [f for f in one.foreign if f.name != name]
     if found and str(action.args.get("behavior") or "") == "CASCADE":

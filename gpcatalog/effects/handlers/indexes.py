@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -85,10 +84,7 @@ def _index_of_partition(
     effect.exclusive = False
     with state.changing(effect, table):
         for one in part.walk():
-            one.odd = replace(
-                one.odd.with_key(server, key),
-                directory=one.odd.directory or one.storage.append_optimized,
-            )
+            one.odd = one.odd.with_own(server, key, one.storage)
         table.odd_parts = True
     return effect
 
@@ -101,7 +97,7 @@ def _drop_of_partition(state: SchemaState, index: str, effect: Effect) -> bool:
                 if key.name == index:
                     effect.table = table
                     with state.changing(effect, table):
-                        part.odd = part.odd.without_key(state.edition.name, key)
+                        table.drop_odd_keys({index}, state.edition)
                     return True
     return False
 
@@ -148,8 +144,12 @@ def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
             effect.add_unknown(reason)
             continue
         if any(key.name == plain for key in owner.only):
-            with state.changing(effect, owner):
+            with state.changing(effect, owner, *state.partitions_of(owner)):
                 owner.only = [key for key in owner.only if key.name != plain]
+                for one in state.partitions_of(owner):
+                    below = [key for key in one.indexes if key.of == plain]
+                    one.drop_keys(below, state.edition)
+                owner.drop_odd_keys({plain}, state.edition)
             continue
         family = [
             t
@@ -158,7 +158,6 @@ def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
         ]
         with state.changing(effect, *family):
             for one in family:
-                one.drop_keys(
-                    [k for k in one.indexes if plain == (k.name if one is owner else k.of)]
-                )
+                below = [k for k in one.indexes if plain == (k.name if one is owner else k.of)]
+                one.drop_keys(below, state.edition)
     return effect
