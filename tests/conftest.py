@@ -72,18 +72,41 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     _largest_groups_first(items)
 
 
+# Packages and modules whose tests `.ci/run` runs on both Greenplums: what could lose rows or run foreign code.
+_ON_BOTH = ("hostile", "test_roundtrip", "test_kill", "test_kill_odd", "test_changed_properties")
+_GREENPLUM = re.compile(r"\bgp[67](?=\b|_)")
+
+
 def _alternate(items: list[pytest.Item]) -> None:
-    """Divide the cases of a test marked `alternate` between the two Greenplums: the first is for 6, the second for 7, and so on."""
+    """Divide tests that have the same case for both Greenplums between them: the first is for 6, the second for 7, and so on.
+
+    Of a package or module of _ON_BOTH, only the cases of tests marked `alternate` are divided.
+    """
     seen: Counter[tuple[str, str]] = Counter()
+    pairs: dict[str, list[pytest.Item]] = {}
     for item in items:
         mark = item.get_closest_marker("xdist_group")
         group = str(mark.args[0]) if mark else ""
-        if group not in ("gp6", "gp7") or not item.get_closest_marker("alternate"):
+        if group not in ("gp6", "gp7"):
             continue
-        case = (item.nodeid.partition("[")[0], group)
-        if seen[case] % 2 != (group == "gp7"):
-            item.add_marker("every_server")
-        seen[case] += 1
+        if item.get_closest_marker("alternate"):
+            case = (item.nodeid.partition("[")[0], group)
+            if seen[case] % 2 != (group == "gp7"):
+                item.add_marker("every_server")
+            seen[case] += 1
+        elif not (
+            item.get_closest_marker("every_server")
+            or item.path.parent.name in _ON_BOTH
+            or item.path.stem in _ON_BOTH
+        ):
+            test, bracket, case_text = item.nodeid.partition("[")
+            pairs.setdefault(test + bracket + _GREENPLUM.sub("*", case_text), []).append(item)
+    both = [pair for pair in pairs.values() if len(pair) == 2]
+    for number, pair in enumerate(both):
+        for item in pair:
+            mark = item.get_closest_marker("xdist_group")
+            if mark is not None and (mark.args[0] == "gp7") != number % 2:
+                item.add_marker("every_server")
 
 
 # Packages whose tests of Greenplum run first: what could lose rows or run foreign code, then what could be wrong. What is not named
