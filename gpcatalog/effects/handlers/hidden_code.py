@@ -247,23 +247,33 @@ def _written(state: SchemaState, run: exp.Expression) -> set[str]:
     seen: set[tuple[str, str]] = set()
     while pending:
         table, updates = pending.pop()
-        if (key := (table.schema, table.name)) in seen:
+        key = table.schema, table.name
+        if key in seen:
             continue
         seen.add(key)
-        near = [table, *state.partitions_of(table), *state.inheriting(table)]
-        above: list[tuple[str, str]] = [key]
-        while above:
-            up = state.tables.get(above.pop())
-            if up is not None:
-                near.append(up)
-                above += [*up.inherits, *([up.parent] if up.parent is not None else [])]
+        near = [*_above(state, table), *state.partitions_of(table), *state.inheriting(table)]
         names |= {one.name for one in near}
         if updates:
             keys = {(one.schema, one.name) for one in near}
             pending += [
-                (t, True) for t in state.tables.values() if any(f.target in keys for f in t.foreign)
+                (t, True)
+                for t in state.tables.values()
+                if any(f.target in keys for f in t.foreign)
             ]
     return names
+
+
+def _above(state: SchemaState, table: Table) -> list[Table]:
+    """A table, those that it is a partition of, and those that it inherits from, each once."""
+    found: dict[tuple[str, str], Table] = {}
+    pending = [(table.schema, table.name)]
+    while pending:
+        key = pending.pop()
+        one = state.tables.get(key)
+        if one is not None and key not in found:
+            found[key] = one
+            pending += [*one.inherits, *([one.parent] if one.parent is not None else [])]
+    return [table, *found.values()]
 
 
 def _note_carried(state: SchemaState, tree: exp.Expression, kind: str, effect: Effect) -> None:
