@@ -256,6 +256,30 @@ HIDDEN = CARRIED | {
         (NOT_SEEN, "CREATE TRIGGER t BEFORE INSERT ON held FOR EACH ROW EXECUTE PROCEDURE fires()"),
         "INSERT INTO held VALUES (2)",
     ),
+    "trigger of a prepared statement": (
+        (
+            NOT_SEEN,
+            "CREATE TRIGGER t BEFORE INSERT ON held FOR EACH ROW EXECUTE PROCEDURE fires()",
+            "PREPARE p AS INSERT INTO held VALUES (1)",
+        ),
+        "EXECUTE p",
+    ),
+    "trigger of a rule": (
+        (
+            NOT_SEEN,
+            "CREATE TRIGGER t BEFORE INSERT ON held FOR EACH ROW EXECUTE PROCEDURE fires()",
+            "CREATE TABLE free (a int)",
+            "CREATE RULE r AS ON INSERT TO free DO ALSO INSERT INTO held VALUES (1)",
+        ),
+        "INSERT INTO free VALUES (2)",
+    ),
+    "trigger of truncate": (
+        (
+            NOT_SEEN,
+            "CREATE TRIGGER t BEFORE TRUNCATE ON held FOR EACH STATEMENT EXECUTE PROCEDURE fires()",
+        ),
+        "TRUNCATE held",
+    ),
     "event trigger": (
         (
             EVENT,
@@ -272,6 +296,12 @@ SEEN_AGAIN = {
     "other table than with a default": (WITH_DEFAULT, "INSERT INTO held VALUES (1)"),
     "table only read": (WITH_DEFAULT, "CREATE TABLE copy AS SELECT * FROM given"),
     "other partition": ((NOT_SEEN, *PARTITIONS), "INSERT INTO second VALUES (11)"),
+    "prepared, not run": (HIDDEN["trigger"][0], "PREPARE p AS INSERT INTO held VALUES (1)"),
+    "explained, not run": (HIDDEN["trigger"][0], "EXPLAIN INSERT INTO held VALUES (1)"),
+    "rule, not run": (
+        (*HIDDEN["trigger"][0], "CREATE TABLE free (a int)"),
+        "CREATE RULE r AS ON INSERT TO free DO ALSO INSERT INTO held VALUES (1)",
+    ),
     "nothing passed on": ((NOT_SEEN, *REFERENCE), "INSERT INTO above VALUES (2)"),
     "used once": (
         (

@@ -43,6 +43,8 @@ class HiddenCode:
     triggers: name of a table to names of triggers whose function may run DDL
     events:   event triggers whose function may run DDL, and whether they are enabled
     prepared: statements by name
+    rules:    name of a table or view to the tables that its rules write, and whether rows that they
+              have may change
     read:     views, domains and tables with policies that call a function which may run DDL:
               whatever names them may run it
     written:  tables that call one when rows are written: by a default, constraint, index or rule
@@ -53,6 +55,7 @@ class HiddenCode:
     triggers: dict[str, set[str]] = field(default_factory=dict)
     events: dict[str, bool] = field(default_factory=dict)
     prepared: dict[str, exp.Expression] = field(default_factory=dict)
+    rules: dict[str, list[tuple[exp.Expression, bool]]] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
     written: dict[str, str] = field(default_factory=dict)
     refreshed: dict[str, str] = field(default_factory=dict)
@@ -64,6 +67,7 @@ class HiddenCode:
             {table: set(names) for table, names in self.triggers.items()},
             dict(self.events),
             dict(self.prepared),
+            {table: list(targets) for table, targets in self.rules.items()},
             dict(self.read),
             dict(self.written),
             dict(self.refreshed),
@@ -103,6 +107,8 @@ def _keep(state: SchemaState, tree: exp.Expression, kind: str) -> None:
     elif kind == "DropObject" and str(args.get("kind")) == "EVENT TRIGGER":
         for one in args.get("simple") or args.get("names") or ():
             code.events.pop(_name(one), None)
+    elif kind == "CreateRule" and (targets := list(_targets(tree))):
+        code.rules.setdefault(_name(args.get("table")), []).extend(targets)
     elif kind == "Prepare" and isinstance(args.get("statement"), exp.Expression):
         code.prepared[_name(tree.this)] = args["statement"]
 
@@ -215,6 +221,13 @@ def _run_by(state: SchemaState, tree: exp.Expression, kind: str) -> exp.Expressi
     return tree if into or kind in _RUNS_QUERIES else None
 
 
+def _executed(state: SchemaState, tree: exp.Expression, kind: str) -> exp.Expression | None:
+    """What a statement runs at once, queries and changes of rows among it; None for nothing."""
+    if kind in _QUERIES | _CHANGES_ROWS or (kind == "Explain" and analyzed(tree)):
+        return tree
+    return _run_by(state, tree, kind)
+
+
 def _targets(run: exp.Expression) -> Iterator[tuple[exp.Expression, bool]]:
     """Tables whose rows a statement writes, in its WITH clauses too, and whether it may change or
     remove rows that they have.
@@ -238,8 +251,14 @@ def _written(state: SchemaState, run: exp.Expression) -> set[str]:
     """
     names: set[str] = set()
     pending: list[tuple[Table, bool]] = []
-    for target, updates in _targets(run):
-        names.add(_name(target))
+    targets, ruled = list(_targets(run)), set[str]()
+    while targets:
+        target, updates = targets.pop()
+        name = _name(target)
+        if name not in ruled:
+            ruled.add(name)
+            targets += state.hidden.rules.get(name, ())
+        names.add(name)
         found = state.find(target)
         if found is None and (partition := state.partition(*qualified(target))) is not None:
             found = partition[0]
@@ -256,9 +275,7 @@ def _written(state: SchemaState, run: exp.Expression) -> set[str]:
         if updates:
             keys = {(one.schema, one.name) for one in near}
             pending += [
-                (t, True)
-                for t in state.tables.values()
-                if any(f.target in keys for f in t.foreign)
+                (t, True) for t in state.tables.values() if any(f.target in keys for f in t.foreign)
             ]
     return names
 
@@ -279,9 +296,7 @@ def _above(state: SchemaState, table: Table) -> list[Table]:
 def _note_carried(state: SchemaState, tree: exp.Expression, kind: str, effect: Effect) -> None:
     """Add what a statement runs by the definition of a relation or domain that it names."""
     code = state.hidden
-    run = _run_by(state, tree, kind) if kind != "AlterDomain" else None
-    if kind in _QUERIES or (kind == "Explain" and analyzed(tree)):
-        run = tree
+    run = _executed(state, tree, kind) if kind != "AlterDomain" else None
     found = []
     if kind == "Refresh" and (one := code.refreshed.get(_name(tree.this))):
         found.append(one)
@@ -323,8 +338,8 @@ def note_hidden_code(state: SchemaState, tree: exp.Expression, effect: Effect) -
         effect.include(made)
     elif run is not None:
         note_calls(state, run, effect, direct=False)
-    if code.triggers:
-        for table in sorted(_written(state, tree) & code.triggers.keys()):
+    if code.triggers and (executed := _executed(state, tree, kind)) is not None:
+        for table in sorted(_written(state, executed) & code.triggers.keys()):
             effect.add_unknown(f"effect of a trigger of {table}")
     if code.anywhere or code.read or code.written or code.refreshed:
         _note_carried(state, tree, kind, effect)

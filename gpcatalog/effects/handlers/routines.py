@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -191,10 +192,15 @@ def note_calls(
     return effect
 
 
+@lru_cache(maxsize=64)  # many statements may run the same code
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text.lower()))
+
+
 def note_code(state: SchemaState, text: str, reason: str) -> None:
     """Note tables named in code that runs but is not read."""
     state.opaque = True
-    words = set(re.findall(r"\w+", text.lower()))
+    words = _words(text)
     if state.existing is not None:
         state.code_words.update((word, reason) for word in words if word not in state.code_words)
     for table in state.tables.values():
