@@ -319,7 +319,8 @@ class FileSection:
             " coalesce(f.fork_bytes, 0), max_segment_bytes = f.most, filled = f.bytes >"
             " coalesce(f.fork_bytes, 0) FROM (SELECT oid, sum(files) AS files, sum(bytes) AS bytes,"
             " max(most) AS most, sum(forks) AS forks, sum(fork_bytes) AS fork_bytes FROM listed"
-            f" WHERE what = 1 GROUP BY oid) f WHERE f.oid = relation.oid AND {stored}"
+            # an update of rows in another order than theirs takes DuckDB ten times as long
+            f" WHERE what = 1 GROUP BY oid ORDER BY oid) f WHERE f.oid = relation.oid AND {stored}"
         )
         found = self.writer.execute(
             "SELECT coalesce(sum(bytes - coalesce(fork_bytes, 0)), 0) FROM listed WHERE what = 2"
