@@ -218,6 +218,10 @@ CARRIED = {
     ),
     "trigger of a partition": ((NOT_SEEN, *PARTITIONS), "INSERT INTO divided VALUES (1)"),
     "trigger behind a foreign key": ((NOT_SEEN, *REFERENCE), "DELETE FROM above"),
+    "trigger behind a foreign key, of one of two writes": (
+        (NOT_SEEN, *REFERENCE),
+        "WITH d AS (DELETE FROM above) INSERT INTO above VALUES (3)",
+    ),
     "aggregate": (
         (
             ADDED,

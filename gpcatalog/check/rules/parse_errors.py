@@ -108,8 +108,8 @@ def not_understood(s: RuleContext) -> None:
             Severity.WARNING,
             "not checked: nested too deeply" if deep else f"not checked: unknown statement {words}",
             (
-                "the server may accept it; gpcatalog reads about 250 nested parentheses or 100"
-                " subqueries"
+                "gpcatalog cannot read so many levels of parentheses or subqueries; the server may"
+                " accept them"
                 if deep
                 else "no statement of this server begins with these words"
             ),
@@ -149,6 +149,8 @@ def _what_would_tell(s: RuleContext) -> str:
             "write values that need no server (dates in ISO 8601, exact steps, IANA time zones), or"
             " run the statement on a test server and compare two audits"
         )
+    if all(reason.startswith("effect of ") for reason in s.effect.unknown):
+        return "run the statement on a test server and compare two audits"
     baseline = (
         "give --baseline"
         if s.state.existing is None

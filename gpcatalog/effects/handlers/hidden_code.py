@@ -251,22 +251,22 @@ def _written(state: SchemaState, run: exp.Expression) -> set[str]:
     """
     names: set[str] = set()
     pending: list[tuple[Table, bool]] = []
-    targets, ruled = list(_targets(run)), set[str]()
+    targets, ruled = list(_targets(run)), set[tuple[str, bool]]()
     while targets:
         target, updates = targets.pop()
         name = _name(target)
-        if name not in ruled:
-            ruled.add(name)
+        if (name, updates) not in ruled:
+            ruled.add((name, updates))
             targets += state.hidden.rules.get(name, ())
         names.add(name)
         found = state.find(target)
         if found is None and (partition := state.partition(*qualified(target))) is not None:
             found = partition[0]
         pending += [] if found is None else [(found, updates)]
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, bool]] = set()
     while pending:
         table, updates = pending.pop()
-        key = table.schema, table.name
+        key = table.schema, table.name, updates
         if key in seen:
             continue
         seen.add(key)
