@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import shutil
 from pathlib import Path
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def write(folder: Path, files: Iterable[tuple[str, Iterable[str]]]) -> None:
-    """Write the files, all of them or none. files: the name and the pieces of each.
+    """Write the files, all of them or none. files: the name and the pieces of each; where there are
+    none, no folder is created.
 
     Raises CatalogError where the folder is not empty or cannot be written.
     """
@@ -44,6 +47,8 @@ def write(folder: Path, files: Iterable[tuple[str, Iterable[str]]]) -> None:
             place.parent.mkdir(parents=True, exist_ok=True)
             with place.open("w", encoding="utf-8") as out:
                 out.writelines(pieces)
+        if not draft.exists():
+            return
         if there:
             for place in sorted(draft.iterdir()):
                 os.replace(place, folder / place.name)
@@ -260,10 +265,12 @@ def migrate(
             growth=growth,
             notify=streams.say,
         )
+        with contextlib.closing(files):  # nothing more is read where a file cannot be written
+            # files of tables come first; without one, the others have nothing to do
+            write(Path(output), itertools.takewhile(lambda _: work, files))
     steps = sum(len(w.forward) for w in work)
     _report(work, refused)
     if steps:
-        write(Path(output), files)
         streams.say(
             f"wrote {plural(steps, 'step')} of"
             f" {plural(sum(bool(w.forward) for w in work), 'table')} to {output}; run"

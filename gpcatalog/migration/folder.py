@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 
 import gpcatalog
 from gpcatalog.migration import journal, writer
@@ -75,38 +75,49 @@ def settings_text(writer: Writer, request: Request) -> str:
 
 
 class Folder:
-    """Writes the texts of all files, one after the other."""
+    """Writes the texts of all files, one after the other.
+
+    Attributes, filled by `files`: work (on each table that has some) and names of their files;
+    refused.
+    """
 
     def __init__(
         self,
         plan: Plan,
         server: Server,
-        work: list[TableMigration],
-        refused: list[RefusedStep],
         request: Request,
     ) -> None:
         self.plan = plan
         self.server = server
         self.request = request
-        self.refused = refused
         self.writer = writer_for(server)
-        # most catalog rows a second first
-        self.work = sorted(
-            (w for w in work if w.forward), key=lambda w: -(w.gain / max(w.seconds, 0.01))
-        )
-        self.names = [
-            file_name(n, w.context.root.schema, w.context.root.name)
-            for n, w in enumerate(self.work, 1)
-        ]
+        self.work: list[TableMigration] = []
+        self.names: list[str] = []
+        self.refused: list[RefusedStep] = []
 
-    def files(self) -> Iterator[tuple[str, Iterable[str]]]:
-        """Name and text of every file, in pieces. Each is made when it is asked for: the file of a
-        large table may take as much memory as all of its partitions.
+    def files(
+        self, translated: Iterable[TableMigration | RefusedStep]
+    ) -> Generator[tuple[str, Iterable[str]]]:
+        """Name and text of every file, in pieces; those of tables first. Each is made when it is
+        asked for: the next tables are read meanwhile, and the file of a large table may take as
+        much memory as all of its partitions.
+
+        translated: the work on each table, or why there is none, in the order in which files run
         """
+        for found in translated:
+            if isinstance(found, RefusedStep):
+                self.refused.append(found)
+                continue
+            self.refused += found.refused
+            if not found.forward:
+                continue
+            root = found.context.root
+            name = file_name(len(self.names) + 1, root.schema, root.name)
+            self.work.append(found)
+            self.names.append(name)
+            yield name, self.forward(found, name)
+            yield f"rollback/{name}", self.back(found, name)
         yield "0000_prepare.sql", [self.prepare()]
-        for work, name in zip(self.work, self.names, strict=True):
-            yield name, self.forward(work, name)
-            yield f"rollback/{name}", self.back(work, name)
         yield "index.sql" if self.request.runner is Runner.PSQL else "index.txt", [self.index()]
         yield "verify.sql", [self.verify()]
         yield "cleanup.sql", [self.cleanup()]
@@ -297,9 +308,8 @@ class Folder:
         found = [line for note in notes for line in ("", note)]
         if work.advice:
             found += ["", *(f"Afterwards: {a}" for a in work.advice)]
-        skipped = [r for r in self.refused if r.table == work.context.root.sql]
-        if skipped:
-            reasons = [f"  {r.id}: {r.reason}" for r in skipped]
+        if work.refused:
+            reasons = [f"  {r.id}: {r.reason}" for r in work.refused]
             found += ["", "Refused:", *first_lines(reasons, REFUSED_SHOWN)]
         return found
 

@@ -34,8 +34,6 @@ EXCLUSIVE_SINCE = "began := pg_catalog.clock_timestamp();"
 
 REPLICA_IDENTITY = {"f": "FULL", "n": "NOTHING"}
 
-SHORT = 200  # characters up to which a constant is remembered
-
 
 class Phase(StrEnum):
     """What a stretch of a step does; each begins with a comment that names it."""
@@ -57,16 +55,13 @@ class Phase(StrEnum):
 Phases = list[tuple[Phase, list[str]]]
 
 
+@lru_cache(maxsize=1024)  # a step has the name of each of its leaves many times
 def literal(text: str) -> str:
     """A string constant."""
-    return _short_literal(text) if len(text) <= SHORT else quote_literal(text)
-
-
-@lru_cache(maxsize=4096)  # a step has the name of each of its leaves many times
-def _short_literal(text: str) -> str:
     return quote_literal(text)
 
 
+@lru_cache(maxsize=1024)
 def qualified_always(schema: str, name: str) -> str:
     """Schema and name, each in quotes."""
     return f"{quote_ident_always(schema)}.{quote_ident_always(name)}"

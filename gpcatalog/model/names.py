@@ -159,7 +159,7 @@ def printable(text: str) -> str:
     >>> printable("a\x1b[31mb\n"), printable("ok é 日本")
     ('a\\x1b[31mb\\x0a', 'ok é 日本')
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
     return "".join(_shown(c) if unicodedata.category(c) in _UNSEEN else c for c in text)
 

@@ -237,7 +237,7 @@ def _translated(
     names = {t.state.oid: t.state for t in prepared.tables}
     places = found.planned.places
     impossible = set(found.planned.impossible)
-    ask = ByTable(session, found.planned.steps).rows
+    ask = ByTable([session], found.planned.steps).rows
     for oid, line in found.planned.steps.items():
         t = names[oid]
         notify(f"reading {t.schema}.{t.name}")

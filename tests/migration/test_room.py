@@ -107,7 +107,7 @@ def test_drops_are_cut(fixture: str, request: pytest.FixtureRequest, tmp_path: P
         none = translate(session.rows, session.server, plan.id, plan.tables[0], slots=10)
         assert not isinstance(none, RefusedStep)
         assert "locks; the server has 10 for all sessions" in none.refused[0].reason
-        command.write(tmp_path / "sql", Folder(plan, session.server, [work], [], Request()).files())
+        command.write(tmp_path / "sql", Folder(plan, session.server, Request()).files([work]))
     files = made.Written(
         dsn, tmp_path / "sql", sorted(str(p.name) for p in (tmp_path / "sql").iterdir()), [], 3
     )
@@ -132,12 +132,12 @@ def test_merge_partitions_of_postgresql_19(pgnew_dsn: str, tmp_path: Path) -> No
         assert not isinstance(work, RefusedStep)
         coming = replace(session.server, version_num=190000, generation="pg19", version="19.0")
     for seconds, number in ((0.0, 0), (0.0001, 0), (60.0, 2)):
-        files = Folder(plan, coming, [work], [], Request(merge_seconds=seconds)).files()
+        files = Folder(plan, coming, Request(merge_seconds=seconds)).files([work])
         text = "".join(next(pieces for name, pieces in files if name == "0001_public_t.sql"))
         assert text.count("MERGE PARTITIONS (") == number
         assert ("readers wait during the copy" in text) == bool(number)
     # a server without the statement gets none
-    files = Folder(plan, session.server, [work], [], Request(merge_seconds=60.0)).files()
+    files = Folder(plan, session.server, Request(merge_seconds=60.0)).files([work])
     assert not any("MERGE PARTITIONS (" in piece for _, pieces in files for piece in pieces)
     for one in inside(text):
         assert [s.outcome for s in statements(Source(one), editions("pg19"))] == [Outcome.TYPED], (

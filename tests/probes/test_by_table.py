@@ -111,7 +111,7 @@ def test_together_as_alone(tied: tuple[str, int, int]) -> None:
     with connect(dsn) as session:
         alone = {root: session.rows(TOGETHER, roots=str(root)) for root in roots}
         with mock.patch.object(Session, "rows", autospec=True, side_effect=Session.rows) as asked:
-            ask = ByTable(session, roots).rows
+            ask = ByTable([session], roots).rows
             together = {root: ask(TOGETHER, roots=str(root)) for root in roots}
         assert asked.call_count == 1
     assert together == alone
@@ -138,7 +138,7 @@ def test_one_by_one_where_together_fails(tied: tuple[str, int, int]) -> None:
         connect(dsn, timeouts=Timeouts(lock_ms=200, statement_ms=5_000)) as session,
         psycopg.connect(dsn) as holder,
     ):
-        ask = ByTable(session, roots).rows
+        ask = ByTable([session], roots).rows
         holder.execute("LOCK TABLE pg_catalog.pg_rewrite IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(ProbeFailed):
             ask(TOGETHER, roots=str(roots[0]))
