@@ -127,7 +127,10 @@ class Declarative(Writer):
             am = f" USING {quote(stage.storage)}" if stage.storage not in ("", "heap") else ""
             return f"CREATE {kind} {table} (LIKE {stage.like} {COPIED}){am}{with_}{place};"
         if not stage.explicit:
-            return f"CREATE {kind} {table} (LIKE {stage.like} {COPIED}){place};"
+            # column encodings are of column-oriented tables; of other tables that are or were
+            # append-optimized, reading them crashes Greenplum 7.0.0 after ADD COLUMN
+            less = "" if stage.storage == "ao_column" else " EXCLUDING ENCODING"
+            return f"CREATE {kind} {table} (LIKE {stage.like} {COPIED}{less}){place};"
         inside = [f"LIKE {stage.like} {COPIED} EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"]
         inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in stage.encodings]
         with_ = f" WITH ({options})" if options else ""

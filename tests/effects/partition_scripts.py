@@ -100,3 +100,148 @@ class PartitionScriptMaker:
 
     def script(self, number: int) -> str:
         return "".join(f"{self.statement()};\n" for _ in range(number))
+
+
+class DeclarativeScriptMaker:
+    """Statements for PostgreSQL: partitions by range, list and hash, of two levels, which come and go in every way, with keys, foreign keys,
+    triggers and indexes of their own.
+    """
+
+    def __init__(self, server: str, seed: int) -> None:
+        self.r = random.Random(seed)
+        self.version = int(server.removeprefix("pg"))
+        self.tables: dict[str, str] = {}  # how each is partitioned
+        self.free: list[str] = []  # tables that were made beside them
+        self.number = 0
+
+    def create(self) -> str:
+        r = self.r
+        name = f"t{len(self.tables) + 1}"
+        how = r.choice(("RANGE (b)", "RANGE (b)", "LIST (b)", "HASH (b)", "RANGE (b, c)"))
+        self.tables[name] = how
+        key = r.choice(("", "", ", PRIMARY KEY (b, c)", ", UNIQUE (b, c, a)", ", CHECK (a > 0)"))
+        identity = (
+            " GENERATED ALWAYS AS IDENTITY" if self.version >= 17 and r.random() < 0.1 else ""
+        )
+        more = r.choice(("", " REFERENCES other", " DEFAULT 1", " NOT NULL"))
+        return (
+            f"CREATE TABLE {name} (a int{identity}, b int, c int{more}, d {r.choice(('text', 'int'))}{key})"
+            f" PARTITION BY {how}"
+        )
+
+    def bound(self, how: str) -> str:
+        r = self.r
+        k = r.randint(1, 12)
+        if r.random() < 0.12 and not how.startswith("HASH"):
+            return "DEFAULT"
+        if how == "RANGE (b)":
+            return f"FOR VALUES FROM ({k}) TO ({k + r.choice((1, 1, 2))})"
+        if how == "RANGE (b, c)":
+            return f"FOR VALUES FROM ({k}, MINVALUE) TO ({k + 1}, MINVALUE)"
+        if how.startswith("LIST"):
+            return f"FOR VALUES IN ({r.choice((f'{k}', f'{k}, {k + 20}', 'NULL'))})"
+        return f"FOR VALUES WITH (MODULUS {r.choice((3, 3, 6))}, REMAINDER {r.randint(0, 2)})"
+
+    def leaf(self, table: str) -> str:
+        """A partition that may be there, sometimes one of a partition."""
+        below = self.r.choice(("", "", "", f"_{self.r.randint(1, 2)}"))
+        return f"{table}_p{self.r.randint(1, 5)}{below}"
+
+    def statement(self) -> str:
+        r = self.r
+        if not self.tables:
+            self.tables["other"] = ""
+            return "CREATE TABLE other (id int PRIMARY KEY, v text)"
+        roots = [t for t, how in self.tables.items() if how]
+        if not roots or r.random() < 0.05:
+            return self.create()
+        t = r.choice(roots[-3:])
+        how = self.tables[t]
+        p, q, few = self.leaf(t), self.leaf(t), r.randint(1, 3)
+        if r.random() < 0.01:
+            return f"DROP TABLE {t}{r.choice(('', ' CASCADE'))}"
+        found = [
+            *[f"CREATE TABLE {p} PARTITION OF {t} {self.bound(how)}"] * 5,
+            f"CREATE TABLE {p} PARTITION OF {t} {self.bound(how)} PARTITION BY {r.choice(('LIST (c)', 'HASH (c)', 'RANGE (c)'))}",
+            f"CREATE TABLE {p}_{few} PARTITION OF {p} {self.bound(r.choice(('LIST (c)', 'HASH (c)', 'RANGE (b)')))}",
+            f"CREATE TABLE {p}_{few} PARTITION OF {p} (c DEFAULT 7, CHECK (a > 1)) {self.bound('RANGE (b)')}",
+            f"CREATE TABLE {p} PARTITION OF {t} {self.bound(how)} WITH (fillfactor=70)",
+            f"CREATE TABLE f{few} (LIKE {t} {r.choice(('', 'INCLUDING ALL', 'INCLUDING INDEXES', 'INCLUDING CONSTRAINTS'))})",
+            f"CREATE TABLE f{few} (a int, b int, c int, d {r.choice(('text', 'int'))})",
+            f"CREATE TABLE f{few} (LIKE {t} INCLUDING ALL) PARTITION BY {r.choice(('LIST (c)', 'HASH (c)'))}",
+            *[f"ALTER TABLE {t} ATTACH PARTITION {r.choice((f'f{few}', p))} {self.bound(how)}"] * 3,
+            f"ALTER TABLE {t} DETACH PARTITION {p}{r.choice(('', '', ' CONCURRENTLY'))}",
+            f"ALTER TABLE {p} RENAME TO {q}",
+            f"ALTER TABLE f{few} RENAME TO {p}",
+            f"DROP TABLE {r.choice((p, f'f{few}'))}{r.choice(('', ' CASCADE'))}",
+            f"ALTER TABLE {t} ADD COLUMN e{few} {r.choice(('text', 'int', 'serial', 'int DEFAULT random()'))}",
+            f"ALTER TABLE {r.choice((t, p))} DROP COLUMN {r.choice((f'e{few}', 'd'))}",
+            f"ALTER TABLE {t} ALTER COLUMN {r.choice((f'e{few}', 'a', 'd'))} TYPE {r.choice(('bigint', 'text', 'varchar(9)'))}",
+            f"ALTER TABLE {t} RENAME COLUMN e{few} TO e{r.randint(1, 3)}",
+            f"ALTER TABLE {r.choice((t, p))} SET (fillfactor=50)",
+            f"ALTER TABLE {p} SET {r.choice(('UNLOGGED', 'LOGGED'))}",
+            f"TRUNCATE {r.choice((t, p))}",
+            f"CREATE TRIGGER g{few} AFTER INSERT ON {t} FOR EACH ROW EXECUTE FUNCTION tsvector_update_trigger()",
+            f"DROP TRIGGER g{few} ON {t}",
+            f"CREATE VIEW v{few} AS SELECT * FROM {r.choice((t, p))}",
+            f"DROP VIEW v{few}",
+            f"CREATE STATISTICS s{few} ON a, b FROM {r.choice((t, p))}",
+            f"CREATE TABLE a{few} AS SELECT * FROM {r.choice((t, p))}",
+            f"CREATE TABLE i{few} () INHERITS ({r.choice((f'a{few}', p, f'f{few}'))})",
+            f"DROP TABLE {r.choice('ai')}{few}{r.choice(('', ' CASCADE'))}",
+            f"INSERT INTO {t} VALUES (1, {r.randint(1, 9)}, 1)",
+            *self.keys(t, p, few),
+            *self.indexes(t, p, few),
+            *(self.nineteen(t, p, q, how, few) if self.version >= 19 else ()),
+        ]
+        return r.choice(found)
+
+    def keys(self, table: str, leaf: str, few: int) -> list[str]:
+        """Statements about constraints of a table or of a partition alone."""
+        r = self.r
+        which = r.choice((table, table, leaf))
+        return [
+            f"ALTER TABLE {which} ADD PRIMARY KEY (b, c)",
+            f"ALTER TABLE {which} ADD CONSTRAINT k{few} UNIQUE (b, c, a)",
+            f"ALTER TABLE {which} ADD CONSTRAINT k{few} CHECK (a > {few})",
+            f"ALTER TABLE {which} ADD CONSTRAINT r{few} FOREIGN KEY (c) REFERENCES other",
+            f"ALTER TABLE other ADD CONSTRAINT o{few} FOREIGN KEY (id, id) REFERENCES {table} (b, c)",
+            f"ALTER TABLE {which} DROP CONSTRAINT {r.choice((f'k{few}', f'r{few}', f'{which}_pkey', f'{table}_c_fkey'))}",
+            f"ALTER TABLE other DROP CONSTRAINT o{few}",
+            f"ALTER TABLE {which} ALTER COLUMN {r.choice('abcd')} {r.choice(('SET', 'DROP'))} NOT NULL",
+            f"ALTER TABLE {leaf} ADD CONSTRAINT k{few} PRIMARY KEY USING INDEX u{few}",
+        ]
+
+    def indexes(self, table: str, leaf: str, few: int) -> list[str]:
+        """Statements about indexes of a table or of a partition alone."""
+        r = self.r
+        only, columns = r.choice(("", "", "ONLY ")), r.choice(("a", "d", "b, c", "(a + 1)", "e1"))
+        return [
+            f"CREATE INDEX ON {only}{table} ({columns})",
+            f"CREATE INDEX x{few} ON {only}{table} ({columns})",
+            f"CREATE UNIQUE INDEX u{few} ON {r.choice((only + table, leaf))} (b, c)",
+            f"CREATE INDEX y{few} ON {leaf} ({columns})",
+            f"CREATE INDEX{r.choice(('', ' CONCURRENTLY'))} ON {leaf} ({columns})",
+            f"ALTER INDEX x{few} ATTACH PARTITION y{r.randint(1, 3)}",
+            f"ALTER INDEX y{few} RENAME TO y{r.randint(1, 3)}",
+            f"DROP INDEX {r.choice('xyu')}{few}{r.choice(('', ' CASCADE'))}",
+            f"DROP INDEX {leaf}_{r.choice(('a_idx', 'd_idx', 'b_c_idx', 'expr_idx'))}",
+            f"REINDEX {r.choice((f'TABLE {table}', f'TABLE {leaf}', f'INDEX x{few}'))}",
+            f"CLUSTER {leaf} USING y{few}",
+        ]
+
+    def nineteen(self, table: str, leaf: str, other: str, how: str, few: int) -> list[str]:
+        """Statements that only PostgreSQL 19 has."""
+        k = self.r.randint(1, 12)
+        parts = f"PARTITION {table}_s{few} FOR VALUES FROM ({k}) TO ({k + 1}), PARTITION {leaf} FOR VALUES FROM ({k + 1}) TO ({k + 2})"
+        if how.startswith("LIST"):
+            parts = f"PARTITION {table}_s{few} FOR VALUES IN ({k}), PARTITION {leaf} FOR VALUES IN ({k + 20})"
+        return [
+            f"ALTER TABLE {table} MERGE PARTITIONS ({leaf}, {other}) INTO {self.r.choice((leaf, f'{table}_m{few}'))}",
+            f"ALTER TABLE {table} MERGE PARTITIONS ({table}_p1, {table}_p2) INTO {self.r.choice((leaf, f'{table}_m{few}'))}",
+            f"ALTER TABLE {table} SPLIT PARTITION {leaf} INTO ({parts})",
+            f"REPACK {leaf}",
+        ]
+
+    def script(self, number: int) -> str:
+        return "".join(f"{self.statement()};\n" for _ in range(number))

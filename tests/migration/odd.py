@@ -931,6 +931,15 @@ GREENPLUM = (
         split="PARTITION BY RANGE (d) (START (timestamp '2022-01-01') END (timestamp '2022-01-02') EVERY (interval '1 hour'))",
         rows="INSERT INTO {t} SELECT i, timestamp '2022-01-01' + i % 24 * interval '1 hour', 'v' FROM generate_series(1, 240) i",
     ),
+    # LIKE ... INCLUDING ENCODING of such a leaf crashes Greenplum 7.0.0
+    _gp("added_later", "ALTER TABLE {t} ADD COLUMN w text DEFAULT 'x'", storage="appendonly=true"),
+    _gp(
+        "added_later_deep",
+        "ALTER TABLE {t} ADD COLUMN w int",
+        split=_SUB.format(s="SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')"),
+        rows=_TWO,
+        storage="appendonly=true",
+    ),
 )
 
 SHARED = (

@@ -40,7 +40,7 @@ RESHAPED = """toast_options one_below one_below_marked marks_of_some table_optio
     two_levels collated generated keyed index_options""".split()
 # of the tables of Greenplum 6, those whose subpartitions, templates, storage or names differ from what POSTGRES has
 CLASSIC = """two_levels_premade two_levels_default template_changed two_levels_and_default ranges_below three_levels three_levels_listed
-    days_of_years encodings one_odd_leaf unlogged named""".split()
+    days_of_years encodings one_odd_leaf unlogged named added_later added_later_deep""".split()
 # what a server does not have: it says so when the table is made
 CANNOT = {"gp6_dsn": 3, "gp7_dsn": 5, "pg_dsn": 0, "pgnew_dsn": 0}
 # losses that a snapshot does not know
