@@ -41,7 +41,21 @@ class Changes(Queries):
     def _returning(self) -> exp.Returning | None:
         if not self.accept("returning"):
             return None
-        return exp.Returning(expressions=self.targets())
+        if self.edition.base < 18 or not self.accept("with"):
+            return exp.Returning(expressions=self.targets())
+        self.expect("(")
+        names = [self._returning_name()]
+        while self.accept(","):
+            names.append(self._returning_name())
+        self.expect(")")
+        return gx.NamedReturning(names=names, expressions=self.targets())
+
+    def _returning_name(self) -> exp.Expression:
+        kind = self.accept_any("old", "new")
+        if not kind:
+            raise Mismatch
+        self.expect("as")
+        return gx.ReturningName(this=self.name(), kind=kind.upper())
 
     def _insert(self) -> exp.Expression:
         self.i += 1

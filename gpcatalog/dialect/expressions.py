@@ -616,6 +616,18 @@ class IndexBody(Node):
     }
 
 
+class ReturningName(Node):
+    """OLD or NEW (kind) AS a name, in RETURNING WITH."""
+
+    arg_types = {"this": True, "kind": True}
+
+
+class NamedReturning(Node, exp.Returning):
+    """RETURNING WITH (names) expressions."""
+
+    arg_types = {"expressions": True, "names": True}
+
+
 class ColumnStorage(Node, exp.ColumnConstraintKind):
     """STORAGE or COMPRESSION of a column."""
 

@@ -256,8 +256,14 @@ def write_insert(g: Any, e: exp.Insert) -> str:
     if args.get("conflict") is not None:
         out.append(text(g, args["conflict"]))
     if args.get("returning") is not None:
-        out.append(f"RETURNING {listed(g, args['returning'].expressions)}")
+        out.append(write_returning(g, args["returning"]))
     return " ".join(out)
+
+
+def write_returning(g: Any, e: exp.Returning) -> str:
+    """Return the SQL of RETURNING."""
+    names = f"WITH ({listed(g, e.args['names'])}) " if e.args.get("names") else ""
+    return f"RETURNING {names}{listed(g, e.expressions)}"
 
 
 def write_update(g: Any, e: exp.Update) -> str:
@@ -269,7 +275,7 @@ def write_update(g: Any, e: exp.Update) -> str:
     if args.get("where") is not None:
         out.append(text(g, args["where"]))
     if args.get("returning") is not None:
-        out.append(f"RETURNING {listed(g, args['returning'].expressions)}")
+        out.append(write_returning(g, args["returning"]))
     return " ".join(out)
 
 
@@ -284,7 +290,7 @@ def write_delete(g: Any, e: exp.Delete) -> str:
     if args.get("where") is not None:
         out.append(text(g, args["where"]))
     if args.get("returning") is not None:
-        out.append(f"RETURNING {listed(g, args['returning'].expressions)}")
+        out.append(write_returning(g, args["returning"]))
     return " ".join(out)
 
 

@@ -99,35 +99,44 @@ def add_key(
     given: exp.Expression | None,
     columns: tuple[str, ...],
     primary: bool,
-    included: int = 0,
+    included: tuple[str, ...] = (),
     *,
     overlaps: bool = False,
 ) -> None:
-    """A primary key or unique constraint. overlaps: it says WITHOUT OVERLAPS"""
+    """A primary key or unique constraint. included: columns behind INCLUDE; overlaps: it says
+    WITHOUT OVERLAPS
+    """
     name = fold(given)
     if not name:
         taken = {k.name for k in table.indexes}
         name = (
             _unused(taken, table.name, "", "pkey")
             if primary
-            else _unused(taken, table.name, "_".join(columns), "key")
+            else _unused(taken, table.name, "_".join((*columns, *included)), "key")
         )
-    like = f"{'primary key' if primary else 'unique'} {columns} {included}"
+    like = f"{'primary key' if primary else 'unique'} {columns} {len(included)}"
     like += WITHOUT_OVERLAPS if overlaps else ""
     table.indexes.append(
         Key(
             name,
-            len(columns) + included,
-            columns,
+            len(columns) + len(included),
+            (*columns, *included),
             constraint=True,
             like=like,
-            label="_".join(columns),
+            label="_".join((*columns, *included)),
         )
     )
     if primary:
         table.columns = [
             replace(c, not_null=True) if c.name in columns else c for c in table.columns
         ]
+
+
+def _included(kind: exp.Expression) -> tuple[str, ...]:
+    """Columns behind INCLUDE."""
+    return tuple(
+        fold(c if isinstance(c, exp.Identifier) else c.this) for c in kind.args.get("include") or ()
+    )
 
 
 def _add_exclusion(table: Table, given: exp.Expression | None, kind: exp.Expression) -> None:
@@ -144,9 +153,8 @@ def _add_exclusion(table: Table, given: exp.Expression | None, kind: exp.Express
         )
         for e in elements
     ]
-    included = [
-        fold(c if isinstance(c, exp.Identifier) else c.this) for c in kind.args.get("include") or ()
-    ]
+    included = _included(kind)
+    labels += included
     read: frozenset[str] = frozenset().union(
         *(reads(e, table) for e in elements if not isinstance(e, exp.Column))
     )
@@ -359,7 +367,7 @@ def constraint(
             given,
             columns,
             kind.args["kind"] == "PRIMARY KEY",
-            len(kind.args.get("include") or ()),
+            _included(kind),
             overlaps=bool(kind.args.get("overlaps")),
         )
     elif isinstance(kind, gx.KeyConstraint) and kind.args.get("kind") == "NOT NULL":

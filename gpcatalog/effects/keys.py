@@ -194,8 +194,8 @@ class Key:
             return False
         if own.like == self.like:
             return True
-        if self.constraint or not own.constraint or len(own.simple) != own.columns:
-            return False
+        if self.constraint or not own.constraint or not own.like.endswith(" 0"):
+            return False  # it includes columns, which only the same constraint has too
         return own.like.startswith(("primary key", "unique")) and self.like == like_of(
             own.simple, True
         )

@@ -517,7 +517,10 @@ def _call_result(state: SchemaState, node: exp.Expression, scope: Scope) -> Colu
     name = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this).lower()
     plain = name.rsplit(".", 1)[-1]
     syntax = ("coalesce", "greatest", "least")
-    own = plain in state.routines and name not in syntax and not name.startswith("pg_catalog.")
+    if name == f"pg_catalog.{plain}":
+        name, own = plain, False
+    else:
+        own = plain in state.routines and name not in syntax
     if name in (*syntax, "max", "min") and not own:
         types = {(c.type, c.typmod) for c in (_typed(state, a, scope) for a in node.expressions)}
         kind, typmod = _common(types)

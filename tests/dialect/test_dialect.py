@@ -48,6 +48,7 @@ def test_corpus(file: Path, server: str) -> None:
         again, _ = read_statement(scan(written, 0, WORDS)[0], wanted)
         assert again == tree, written
         lines.append(f"{statement.place.line}: {outline(tree)}")
+    assert not any("form=STDIN" in line for line in lines[:-1]), "what follows it is its data"
     golden = file.with_suffix(f".{server}.tree")
     if os.environ.get("GPCATALOG_TEST_UPDATE"):
         golden.write_text("\n".join(lines) + "\n")

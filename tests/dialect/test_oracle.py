@@ -104,7 +104,7 @@ def check(dsn: str, server: str) -> None:
         kept = recording if number // 2 % KEPT == 0 else None
         problems.append(agree(oracle, sql, server, kept))
     compared, problems = len(problems), [p for p in problems if p]
-    print(f"{server}: {compared} statements compared, {len(problems)} differ")
+    print(f"{server}: {compared} statements compared, {len(problems)} differ", *problems, sep="\n")
     # random damage finds corners of LALR conflicts now and then; a regression is many of them
     assert len(problems) <= compared // 500, "\n".join(problems[:10])
     recording.save()

@@ -16,7 +16,7 @@ import pytest
 from tests.effects import edges, live_baseline
 from tests.effects import test_live as written
 from tests.effects.live import Result, replay, run
-from tests.effects.partition_scripts import PartitionScriptMaker
+from tests.effects.partition_scripts import DeclarativeScriptMaker, PartitionScriptMaker
 from tests.effects.scripts import ScriptMaker
 from tests.effects.test_dependents import SCRIPT
 from tests.recorded import FIXTURES, Recording, read, recorded, share
@@ -62,9 +62,9 @@ def scripts(server: str, made: list[int], number: int) -> dict[str, str]:
         "dropped along": SCRIPT,
         "edges": "".join((edges.EVERYWHERE, *_EDGES[server])),
     }
-    if server in ("gp6", "gp7"):
-        text = PartitionScriptMaker(server, made[0]).script(number // 4)
-        found[f"made of partitions {made[0]}"] = text
+    greenplum = server in ("gp6", "gp7")
+    maker = (PartitionScriptMaker if greenplum else DeclarativeScriptMaker)(server, made[0])
+    found[f"made of partitions {made[0]}"] = maker.script(number // 4)
     return found | {f"made {n}": ScriptMaker(server, n).script(number) for n in made}
 
 

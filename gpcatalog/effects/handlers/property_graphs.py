@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
-from gpcatalog.effects.handlers.views import drop_view
+from gpcatalog.effects.handlers.views import drop_dependent_views, drop_view, rename_read
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.relations import View
 
@@ -42,6 +43,7 @@ def alter_graph(state: SchemaState, tree: exp.Expression) -> Effect:
     if key in state.views and (name is not None or schema is not None):
         moved = fold(schema) if schema is not None else key[0], fold(name) if name else key[1]
         state.views[moved] = state.views.pop(key)
+        rename_read(state, key, moved)
     return effect
 
 
@@ -53,6 +55,8 @@ def drop_graphs(state: SchemaState, tree: exp.Expression) -> Effect:
         key = state.known_name(name, state.views)
         if key in state.views:
             drop_view(state, key, effect)
+            if cascades(tree):
+                drop_dependent_views(state, {key}, effect)
         elif tree.args.get("exists"):
             effect.add_unknown("whether the property graph exists")
         else:

@@ -83,6 +83,7 @@ MINOR = {
     "CreateRule": "catalog rows of a rule",
     "CreatePolicy": "catalog rows of a policy",
     "CreateStatistics": "catalog rows of extended statistics",
+    "CreateStatisticsUnnamed": "catalog rows of extended statistics",
 }
 NO_RELATIONS = frozenset(
     """FUNCTION PROCEDURE AGGREGATE TRIGGER RULE POLICY STATISTICS OPERATOR CAST COLLATION CONVERSION ROLE USER GROUP LANGUAGE PUBLICATION

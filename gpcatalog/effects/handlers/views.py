@@ -188,6 +188,9 @@ def create_external(state: SchemaState, tree: exp.Create, kind: str) -> Effect:
             if (above := state.find(parent)) is not None:
                 above.uncounted = above.uncounted or f"partition or child table {shadow.title}"
         return effect
+    # LIKE gives a foreign table no identity columns
+    own = {fold(e.this) for e in tree.find_all(exp.ColumnDef)}
+    shadow.columns = [c if c.name in own else replace(c, serial="") for c in shadow.columns]
     # with ctid, tableoid and the four of transactions; Greenplum: gp_segment_id
     number = len(shadow.columns) + 6 + state.edition.greenplum
     output = tuple(shared(Column(c.name, c.type, c.typmod)) for c in shadow.columns)
