@@ -209,6 +209,8 @@ class Table:
     oids: bool = False  # Greenplum 6: WITH OIDS
     # Greenplum 7: it was column-oriented; the next ALTER TABLE creates the TOAST relation
     toast_missing: bool = False
+    # Greenplum 7: it was row-oriented and append-optimized when it got a column
+    widened: bool = False
     parent: tuple[str, str] | None = None  # PARTITION OF: (schema, name)
     kind: str = "TABLE"
     known: bool = True

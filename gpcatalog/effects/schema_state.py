@@ -368,6 +368,7 @@ class SchemaState:
             indexes=[],
             checks=list(above.checks),
             parent=(above.schema, above.name),
+            widened=above.widened,
             levels=[] if part.leaf else [replace(level) for level in above.levels[1:]],
             parts=[one.copy() for one in part.children],
             partitioned=bool(part.children) or (len(above.levels) > 1 and not part.leaf),

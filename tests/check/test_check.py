@@ -23,6 +23,7 @@ from gpcatalog.errors import CatalogError
 
 DAILY = "PARTITION BY RANGE (d) (START (date '2020-01-01') END (date '2024-01-01') EVERY (interval '1 day'))"
 MONTHLY = "PARTITION BY RANGE (d) (START (date '2024-01-01') END (date '2025-01-01') EVERY (interval '1 month'))"
+AO_ROW = "WITH (appendonly=true)"
 AOCO = "WITH (appendonly=true, orientation=column)"
 
 
@@ -157,6 +158,21 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
         {},
     ),
     (
+        "encoding-crash",
+        f"CREATE TABLE t (a int, d date) {AO_ROW} DISTRIBUTED BY (a) {MONTHLY}; ALTER TABLE t ADD COLUMN b int;"
+        " CREATE TABLE x (LIKE t_1_prt_2 INCLUDING ALL) DISTRIBUTED BY (a);",
+        f"CREATE TABLE t (a int, d date) {AO_ROW} DISTRIBUTED BY (a) {MONTHLY}; ALTER TABLE t ADD COLUMN b int;"
+        " CREATE TABLE x (LIKE t_1_prt_2 INCLUDING ALL EXCLUDING ENCODING) DISTRIBUTED BY (a);",
+        {"server": "greenplum7"},
+    ),
+    (
+        "encoding-crash",
+        f"CREATE TABLE t (a int) {AO_ROW}; ALTER TABLE t ADD COLUMN b int; ALTER TABLE t SET ACCESS METHOD ao_column;",
+        f"CREATE TABLE t (a int) {AO_ROW}; ALTER TABLE t SET ACCESS METHOD ao_column; ALTER TABLE t ADD COLUMN b int;"
+        " CREATE TABLE x (LIKE t INCLUDING ALL);",
+        {"server": "greenplum7"},
+    ),
+    (
         "distribution-key-mistake",
         "CREATE TABLE t (a int, b int, PRIMARY KEY (b)) DISTRIBUTED BY (a);",
         "CREATE TABLE t (a int, b int, PRIMARY KEY (a, b)) DISTRIBUTED BY (a);",
@@ -254,6 +270,29 @@ def test_a_fault_at_one_statement_does_not_end_the_run(monkeypatch: pytest.Monke
     )
     assert [s.cost.complete for s in report.statements] == [True, False, True]
     assert not report.total.complete
+
+
+def test_rewritten_leaves_include_partitions_that_a_statement_named() -> None:
+    made = f"CREATE TABLE t (a int, d date) {AO_ROW} DISTRIBUTED BY (a) {MONTHLY};"
+    on_greenplum = "CREATE TABLE x (LIKE t_1_prt_2) DISTRIBUTED BY (a);"
+    on_postgres = (
+        "CREATE TABLE t (a int) PARTITION BY RANGE (a);"
+        "CREATE TABLE t1 PARTITION OF t FOR VALUES FROM (1) TO (2);"
+        "CREATE TABLE t2 PARTITION OF t FOR VALUES FROM (2) TO (3) PARTITION BY RANGE (a);"
+        "CREATE TABLE t3 PARTITION OF t2 DEFAULT;"
+    )
+    change = "ALTER TABLE t ALTER COLUMN a TYPE bigint;"
+    for server, before, leaves in (
+        ("greenplum7", made, 12),
+        ("greenplum7", made + on_greenplum, 12),
+        ("postgres15", on_postgres, 2),
+    ):
+        (found,) = [
+            f.finding
+            for f in check(before + change, server=server).findings
+            if f.finding.rule == "rewrite-of-leaves"
+        ]
+        assert found.title == f"this rewrites {leaves} leaves"
 
 
 @pytest.mark.parametrize("levels", [400, 3000])

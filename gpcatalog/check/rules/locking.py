@@ -58,12 +58,12 @@ def rewrite_of_leaves(s: RuleContext) -> None:
     if not s.effect.rewritten or (
         table is not None
         and (
-            not table.parts
+            not (table.parts or table.own_children)
             or ((table.schema, table.name) not in s.state.before and s.effect.verb == "create")
         )
     ):
         return
-    leaves = table.numbers[1] if table is not None else 0
+    leaves = s.state.leaves_of(table) if table is not None else 0
     s.find(
         "rewrite-of-leaves",
         Severity.WARNING,

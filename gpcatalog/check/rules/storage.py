@@ -9,6 +9,7 @@ from gpcatalog.check.report import RuleContext
 from gpcatalog.check.rules.registry import created, name_of, property_of, rule
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.expansion import options_of
+from gpcatalog.effects.keys import fold
 from gpcatalog.model.finding import Confidence, Figure, Severity
 from gpcatalog.model.quantity import count, plural
 from gpcatalog.model.storage import Storage
@@ -48,6 +49,60 @@ def distribution_missing(s: RuleContext) -> None:
         "write DISTRIBUTED BY (…), DISTRIBUTED RANDOMLY or DISTRIBUTED REPLICATED",
         at=name_of(tree),
         confidence=Confidence.HIGH,
+    )
+
+
+@rule("encoding-crash")
+def encoding_crash(s: RuleContext) -> None:
+    """A statement can crash Greenplum 7.
+
+    What it finds: on Greenplum 7, LIKE with INCLUDING ALL or INCLUDING ENCODING of a row-oriented
+    append-optimized table that got a column by ALTER TABLE ADD COLUMN, and SET ACCESS METHOD
+    ao_column on such a table. Of a table of the baseline that is row-oriented, LIKE is reported.
+    Why it matters: the server reads column encodings that such a column does not have. It ends with
+    a segmentation fault, and so do all sessions of the cluster.
+    How sure it is: tested on Greenplum 7.0.0, not on later versions. Whether a column was added is
+    known of tables that the files create, not of those of the baseline.
+    What to do: add EXCLUDING ENCODING. Instead of SET ACCESS METHOD, create a new table and copy
+    the rows.
+    """
+    tree = s.statement.tree
+    if tree is None or not s.edition.greenplum or s.edition.classic:
+        return
+    for like in tree.find_all(gx.LikeClause):
+        words = set(like.args.get("expressions") or ())
+        table = s.state.source(like.this)
+        if (
+            not words & {"INCLUDING ALL", "INCLUDING ENCODING"}
+            or "EXCLUDING ENCODING" in words
+            or table is None
+            or table.storage is Storage.AO_COLUMN
+        ):
+            continue
+        if table.widened:
+            _crashes(s, table.title, Severity.CRITICAL, "EXCLUDING ENCODING prevents it", like)
+        elif table.oid and table.storage is Storage.AO_ROW:
+            advice = "if a column was added to it: EXCLUDING ENCODING prevents it"
+            _crashes(s, table.title, Severity.WARNING, advice, like)
+    for action in s.effect.actions:
+        method = fold(action.args.get("method"))
+        if method == "ao_column" and s.effect.table is not None and s.effect.table.widened:
+            advice = "create a column-oriented table and copy the rows instead"
+            _crashes(s, s.effect.table.title, Severity.CRITICAL, advice, action)
+
+
+def _crashes(
+    s: RuleContext, table: str, severity: Severity, advice: str, at: exp.Expression
+) -> None:
+    s.find(
+        "encoding-crash",
+        severity,
+        f"the statement can crash the server: {table} is row-oriented and has no column encodings",
+        "Greenplum 7.0.0 ends with a segmentation fault if a column was added by ALTER TABLE",
+        advice,
+        at=at,
+        confidence=Confidence.HIGH if severity is Severity.CRITICAL else Confidence.MEDIUM,
+        relation=table,
     )
 
 

@@ -70,6 +70,9 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
                 one.lose_directories()
             else:
                 _rewritten_by_column(state, one, effect, made.default)
+                one.widened |= one.storage is Storage.AO_ROW or any(
+                    part.storage is Storage.AO_ROW for part in one.relations()
+                )
             if (
                 state.edition.classic
                 and _columnar(one)
