@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 from gpcatalog.model.traits import Traits
@@ -11,25 +12,61 @@ from gpcatalog.model.traits import Traits
 FACT = "property"
 LONGEST = 200  # characters of a value that a snapshot keeps
 
+_NOT_TAKEN_OVER = frozenset(
+    (
+        *("comment", "table comment", "check comment", "index properties", "toast options"),
+        *("statistics", "statistics name", "statistics target", "statistics comment"),
+    )
+)
+"""Kinds of properties that partitions have only of their own: of those that the probe
+uneven_partitions does not return, none has any.
+"""
+_OF_COLUMN = re.compile(r"\w+ \(")  # at the start of a privilege: SELECT (column) of …
 
-def facts(table: Traits, partitions: Mapping[int, Traits]) -> list[str]:
+
+def facts(
+    table: Traits,
+    partitions: Mapping[int, Traits],
+    *,
+    granted: bool = True,
+    columns_granted: bool = True,
+) -> list[str]:
     """Return what differs as JSON texts: [what, name, value, oids].
 
+    partitions: those that may differ from their table; granted, columns_granted: some partition of
+    the table has privileges of its own, on itself or on columns
+
     Without a value (null) these partitions do not have the property. Without oids (null) the table
-    has this value, and so has every partition that no other text names.
+    has this value, and so has every partition that no other text names; with an empty list the
+    table alone has it.
 
     >>> facts({("default", "v"): "1"}, {7: {("default", "v"): "1"}, 8: {}})
     ['["default", "v", "1", null]', '["default", "v", null, [8]]']
+    >>> facts({("comment", "v"): "a"}, {7: {("comment", "v"): "a"}, 8: {}})
+    ['["comment", "v", "a", []]', '["comment", "v", "a", [7]]']
     """
+
+    def usual(key: tuple[str, str]) -> str | None:
+        """What a partition has that is not among these."""
+        what, name = key
+        of_table = what not in _NOT_TAKEN_OVER
+        if what == "privilege":
+            of_table = columns_granted if _OF_COLUMN.match(name) else granted
+        return table.get(key) if of_table else None
+
     differing: dict[tuple[str, str], dict[str | None, list[int]]] = {}
     for oid, own in partitions.items():
         for key in {**table, **own}:
-            if own.get(key) != table.get(key):
-                differing.setdefault(key, {}).setdefault(own.get(key), []).append(oid)
+            value = own.get(key)
+            if value is None and key[0] == "trigger":
+                continue  # the table's trigger is for statements: partitions have none
+            if value != usual(key):
+                differing.setdefault(key, {}).setdefault(value, []).append(oid)
     found = []
     for key, values in sorted(differing.items()):
         if key in table:
-            found.append(json.dumps([*key, _short(table[key]), None]))
+            every = None if usual(key) is not None else list[int]()
+            found.append(json.dumps([*key, _short(table[key]), every]))
         found += [json.dumps([*key, _short(value), sorted(oids)]) for value, oids in values.items()]
     return found
 
@@ -51,11 +88,13 @@ class Properties:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._table: dict[tuple[str, str], str | None] = {}
+        self._table_alone: dict[tuple[str, str], str | None] = {}
         self._others: dict[int, dict[tuple[str, str], str | None]] = {}
         for text in texts:
             what, name, value, oids = json.loads(text)
-            if oids is None:
-                self._table[what, name] = value
+            if not oids:
+                known = self._table if oids is None else self._table_alone
+                known[what, name] = value
             for oid in oids or ():
                 self._others.setdefault(oid, {})[what, name] = value
 
@@ -63,7 +102,7 @@ class Properties:
         """What one partition has of these properties; what the table has where no partition is
         named.
         """
-        both = self._table | self._others.get(oid, {})
+        both = self._table | (self._others.get(oid, {}) if oid else self._table_alone)
         return {key: value for key, value in both.items() if value is not None}
 
     def uneven(self, what: str, leaves: int) -> list[tuple[int, str]]:

@@ -354,11 +354,16 @@ class Collector:
 
     def _partition_properties(self, uneven: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Facts on the properties of these partitions, {root, oid}, that are not those of their
-        table.
+        table. A row with the table itself, or 0, as oid: some of its partitions have privileges, or
+        privileges on columns.
         """
         below: dict[int, list[int]] = {}
+        marked = set[tuple[int, int]]()
         for row in uneven:
-            below.setdefault(row["root"], []).append(row["oid"])
+            if row["oid"] in (0, row["root"]):
+                marked.add((row["root"], row["oid"]))
+            else:
+                below.setdefault(row["root"], []).append(row["oid"])
         oids = sorted({*below, *(oid for parts in below.values() for oid in parts)})
         found: dict[int, dict[tuple[str, str], str]] = {oid: {} for oid in oids}
         for start in range(0, len(oids), PROPERTIES_BATCH):
@@ -368,7 +373,12 @@ class Collector:
         return [
             {"root": root, "oid": root, "fact": properties.FACT, "detail": detail}
             for root, parts in sorted(below.items())
-            for detail in properties.facts(found[root], {oid: found[oid] for oid in parts})
+            for detail in properties.facts(
+                found[root],
+                {oid: found[oid] for oid in parts},
+                granted=(root, root) in marked,
+                columns_granted=(root, 0) in marked,
+            )
         ]
 
     def _stream(self, probe: str, file: Path, **values: str) -> None:

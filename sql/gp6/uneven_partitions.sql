@@ -1,5 +1,6 @@
 -- Partitions whose columns, defaults, comments, privileges or other properties differ from those of their table, or that have properties
 -- which a partitioned table cannot have. The comparison is of text, so the result can contain partitions that do not differ.
+-- A row with oid = root: some partition has privileges; with oid = 0: on a column.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_partition, pg_partition_rule, pg_attribute, pg_attrdef, pg_description, pg_index; opens no table
 -- cost: one join of pg_attribute, pg_attrdef and pg_index with the partitions each

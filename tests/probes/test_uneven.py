@@ -53,7 +53,8 @@ def table(request: pytest.FixtureRequest) -> str:
 
 def uneven(dsn: str) -> list[str]:
     with connect(dsn) as session:
-        oids = ", ".join(str(row["oid"]) for row in session.rows("uneven_partitions")) or "0"
+        rows = [r for r in session.rows("uneven_partitions") if r["oid"] not in (0, r["root"])]
+        oids = ", ".join(str(row["oid"]) for row in rows) or "0"
         names = session.query(
             f"SELECT c.relname::text AS name FROM pg_catalog.pg_class c WHERE c.oid IN ({oids}) ORDER BY 1"
         )
@@ -109,6 +110,45 @@ def test_a_privilege_that_one_lacks_is_found(table: str, tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.parametrize("more", ["", "GRANT DELETE ON t_1_prt_3 TO PUBLIC"])
+def test_what_the_table_alone_has(table: str, tmp_path: Path, more: str) -> None:
+    """Its comments say nothing of partitions that differ in something else, nor of others; its privileges where partitions have some."""
+    made.execute(
+        table,
+        "ALTER TABLE t_1_prt_2 ALTER v SET (n_distinct=7)",
+        "ALTER TABLE t ADD CONSTRAINT positive CHECK (id > 0)",
+        "COMMENT ON CONSTRAINT positive ON t IS 'of the table'",
+        *([more] if more else []),
+    )
+    with connect(table) as session:
+        path = collect(session, tmp_path / "now.gpcatalog", lambda _: None)
+    with Snapshot(path) as snapshot:
+        facts = [
+            r["detail"]
+            for r in snapshot.rows("SELECT detail FROM partition_fact WHERE fact = 'property'")
+        ]
+    its = properties.Properties(facts)
+    granted = made.asked(
+        table,
+        "SELECT c.oid::bigint, EXISTS (SELECT 1 FROM aclexplode(c.relacl) x WHERE x.grantee = 0 AND x.privilege_type = 'SELECT')"
+        " FROM pg_class c WHERE c.relname LIKE 't!_1!_prt!__' ESCAPE '!'",
+    )
+    assert len(granted) == 4
+    all_alike = len({has for _, has in granted}) == 1
+    for oid, has in granted:
+        found = its.of(oid)
+        assert not [key for key in found if "comment" in key[0]]
+        assert all_alike or (("privilege", "SELECT of PUBLIC") in found) == has
+    lost = losses.lost(its, merge(*(oid for oid, _ in granted)))
+    expected = [
+        "options of column v on 1 of 4 partitions: the value of the newest partition applies"
+    ]
+    expected += (
+        ["DELETE of PUBLIC on 1 of 4 partitions: not granted on the new partition"] if more else []
+    )
+    assert list(lost) == expected
+
+
 def merge(*leaves: int) -> op.Merge:
     return op.Merge(
         id="m", explanation="", gain=op.Gain(0, 0, 0, 0, 0), cost=op.Price(0, 0, 0, 0, 0), grain="month", partition="p", name="p", bound="",
@@ -156,3 +196,18 @@ def test_triggers_that_differ_keep_partitions_apart() -> None:
     assert some.uneven("trigger", 2) == [(1, "g")]
     every = properties.Properties(properties.facts(enabled, {1: disabled, 2: disabled}))
     assert every.uneven("trigger", 2) == []
+    # of the table alone: for statements
+    other = properties.Properties(
+        properties.facts(enabled, {1: {("options", "v"): "n_distinct=7"}})
+    )
+    assert other.uneven("trigger", 4) == []
+
+
+def test_privileges_of_the_table_where_no_partition_has_any() -> None:
+    own = {PRIVILEGE: "", ("privilege", "SELECT (v) of public"): ""}
+    facts = properties.facts(own, {1: {DEFAULT: "2"}}, granted=False, columns_granted=False)
+    its = properties.Properties(facts)
+    assert its.of(1) == {DEFAULT: "2"}
+    assert its.of(99) == {}
+    facts = properties.facts(own, {1: {DEFAULT: "2"}}, granted=True, columns_granted=False)
+    assert properties.Properties(facts).of(99) == {PRIVILEGE: ""}
