@@ -174,8 +174,11 @@ class LiveTable:
             if h.what in IN_THE_WAY and h.what not in but:
                 raise Refusal(f"{IN_THE_WAY[h.what]}: {relation.name} ({h.detail})")
 
-    def leaf_obstacles(self, leaves: list[Relation]) -> None:
-        """Raise Refusal for leaves that cannot be replaced or dropped safely."""
+    def leaf_obstacles(self, leaves: list[Relation], *, together: bool = True) -> None:
+        """Raise Refusal for leaves that cannot be replaced or dropped safely.
+
+        together: their rows come into one
+        """
         alike = self.table.columns[self.table.root.oid]
         for leaf in leaves:
             self.refuse_dependents(leaf)
@@ -184,7 +187,7 @@ class LiveTable:
                 raise Refusal(
                     f"{leaf.name} has storage {leaf.storage}: this server cannot move its rows"
                 )
-            if leaf.persistence != leaves[0].persistence:
+            if together and leaf.persistence != leaves[0].persistence:
                 raise Refusal("only some of its leaves are unlogged")
             if leaf.distribution != self.table.root.distribution:
                 raise Refusal(
