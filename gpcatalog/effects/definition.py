@@ -441,6 +441,16 @@ def _copy_indexes(source: Table, table: Table) -> None:
         table.indexes.append(replace(key, name=_unused(taken, table.name, *label), of=""))
 
 
+def copies(like: exp.Expression, what: str) -> bool:
+    """Whether a LIKE clause copies this: its options apply in their order."""
+    found = False
+    for option in like.args.get("expressions") or ():
+        word, _, of = str(option).partition(" ")
+        if of in (what, "ALL"):
+            found = word == "INCLUDING"
+    return found
+
+
 def _like(state: Known, table: Table, element: exp.Expression) -> None:
     source = state.source(element.this)
     view = state.views.get(state.known_name(element.this, state.views))
@@ -459,11 +469,9 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
         table.known = False
         table.unknown.append(f"unknown table {element.this.sql('greenplum')} in LIKE")
         return
-    words = set(element.args.get("expressions") or ())
-    every = "INCLUDING ALL" in words
 
     def wanted(what: str) -> bool:
-        return (every or f"INCLUDING {what}" in words) and f"EXCLUDING {what}" not in words
+        return copies(element, what)
 
     have = {c.name for c in table.columns}  # of parents, with whose columns they become one
     for c in source.columns:

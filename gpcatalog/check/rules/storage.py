@@ -8,6 +8,7 @@ from gpcatalog.capacity.model import Instance
 from gpcatalog.check.report import RuleContext
 from gpcatalog.check.rules.registry import created, name_of, property_of, rule
 from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.definition import copies
 from gpcatalog.effects.expansion import options_of
 from gpcatalog.effects.keys import fold
 from gpcatalog.model.finding import Confidence, Figure, Severity
@@ -70,14 +71,8 @@ def encoding_crash(s: RuleContext) -> None:
     if tree is None or not s.edition.greenplum or s.edition.classic:
         return
     for like in tree.find_all(gx.LikeClause):
-        words = set(like.args.get("expressions") or ())
-        table = s.state.source(like.this)
-        if (
-            not words & {"INCLUDING ALL", "INCLUDING ENCODING"}
-            or "EXCLUDING ENCODING" in words
-            or table is None
-            or table.storage is Storage.AO_COLUMN
-        ):
+        table = s.state.source(like.this) if copies(like, "ENCODING") else None
+        if table is None or table.storage is Storage.AO_COLUMN:
             continue
         if table.widened:
             _crashes(s, table.title, Severity.CRITICAL, "EXCLUDING ENCODING prevents it", like)
