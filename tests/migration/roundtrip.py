@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from gpcatalog.planner.plan import Plan
 from tests.migration import made
 
 
@@ -32,6 +33,22 @@ def dump(binary: Path | str, dsn: str) -> dict[str, str]:
 def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
     """Objects whose definition is not the same."""
     return sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
+
+
+# losses that a snapshot does not know
+LIVE_ONLY = re.compile(
+    "(statistics target of|encoding of|replica identity|CLUSTER mark of|owner) "
+    r"|storage option .* on \d"
+)
+
+
+def expect_alike(plan: Plan, files: made.Written) -> None:
+    """What a plan says of losses and refusals is what `migrate` says."""
+    assert files.refused == [], "the plan knows what `migrate` refuses"
+    planned = {t.oid: {line for step in t.steps for line in step.lost} for t in plan.tables}
+    for work in files.work:
+        said = {line for change in work.forward for line in getattr(change, "lost", ())}
+        assert planned[work.context.root.oid] == {s for s in said if not LIVE_ONLY.match(s)}
 
 
 def contents(dsn: str, tables: list[str]) -> dict[str, tuple[int, str]]:
