@@ -43,6 +43,7 @@ class Classic(Writer):
             "SET client_min_messages = error;",
             "SET gp_autostats_mode = none;",
             "SET gp_default_storage_options = 'appendonly=false';",
+            "SET default_with_oids = off;",
             "SET gp_enable_exchange_default_partition = on;",
         ]
 

@@ -107,13 +107,17 @@ class Declarative(Writer):
 
     def settings(self) -> list[str]:
         # compiling the catalog queries of the journal would take longer than running them
-        found = ["SET row_security = off;", "SET jit = off;"]
+        found = [
+            "SET row_security = off;",
+            "SET jit = off;",
+            "SET default_table_access_method = heap;",
+        ]
         if self.greenplum:
             # it warns that partitions keep their names when their parent is renamed: so they shall
             found += [
                 "SET client_min_messages = error;",
                 "SET gp_autostats_mode = none;",
-                "SET default_table_access_method = heap;",
+                "SET gp_default_storage_options = '';",
             ]
         return found
 

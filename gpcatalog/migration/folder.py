@@ -58,6 +58,8 @@ def settings_text(writer: Writer, request: Request) -> str:
         "SET lock_timeout = '60s';",
         "SET client_min_messages = warning;",
         "SET default_transaction_read_only = off;",
+        # what a new table has that its statement does not say
+        "SET default_tablespace = '';",
         # hashes are of text: all of a value must show in it
         "SET extra_float_digits = 3;",
         "SET DateStyle = 'ISO, MDY';",

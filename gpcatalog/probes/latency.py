@@ -317,8 +317,8 @@ def refuse(session: Session, allowed: bool, subjects: Sequence[ProbeTable]) -> N
             )
 
 
-_WITH = {
-    Storage.HEAP: "",
+_WITH = {  # of Greenplum, whatever storage its settings give to new tables
+    Storage.HEAP: " WITH (appendonly=false)",
     Storage.AO_ROW: " WITH (appendonly=true)",
     Storage.AO_COLUMN: " WITH (appendonly=true, orientation=column)",
 }
@@ -330,7 +330,7 @@ def ddl(subject: ProbeTable, schema: str, *, greenplum: bool) -> list[str]:
     columns = ", ".join(
         ["k int4", "note text", *(f"c{n} int4" for n in range(subject.columns - 2))]
     )
-    ending = _WITH[subject.storage] + (" DISTRIBUTED BY (k)" if greenplum else "")
+    ending = f"{_WITH[subject.storage]} DISTRIBUTED BY (k)" if greenplum else ""
     if not subject.leaves:
         return [f"CREATE TABLE {table} ({columns}){ending}"]
     if greenplum:
