@@ -169,6 +169,8 @@ class LiveTable:
         """Raise Refusal for what depends on a relation and would be lost, or would be in the way.
 
         but: kinds of dependents that are not in the way
+            if h.what == op.CHECK_NOT_VALID:
+                raise Refusal(op.no_exchange_with_check(h.detail))
         """
         for h in self.table.dependents.get(relation.oid, ()):
             if h.what in IN_THE_WAY and h.what not in but:

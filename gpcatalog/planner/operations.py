@@ -217,6 +217,17 @@ class Unpartition(Step, frozen=True, omit_defaults=True, tag="unpartition", kw_o
         return self.leaves
 
 
+CHECK_NOT_VALID = "check that is not valid"  # fact of a table of Greenplum 6
+
+
+def no_exchange_with_check(name: str) -> str:
+    """Why partitions of a table with such a check cannot be replaced (tried on 6.25.3)."""
+    return (
+        f"check constraint {name} is not valid; Greenplum 6 gives new partitions a valid one and"
+        " then rejects EXCHANGE (drop the constraint, or create it without NOT VALID)"
+    )
+
+
 NO_FLATTEN = "Greenplum 6 cannot remove a level of a table; the table would have to be rebuilt"
 
 

@@ -153,6 +153,10 @@ CLASSIC: Obstacles = {
         ),
         "it has its own trigger",
     ),
+    "later": (
+        ("ALTER TABLE {t} ADD CONSTRAINT late CHECK (id > 0) NOT VALID",),
+        "check constraint late is not valid",
+    ),
     "elsewhere": (
         ("ALTER TABLE {m} SET SCHEMA away",),
         "it has partitions in schema away, but new ones would be created in public",

@@ -19,6 +19,7 @@ from gpcatalog.model.bounds import (
 )
 from gpcatalog.model.properties import of_facts
 from gpcatalog.planner.costs import RootShape
+from gpcatalog.planner.operations import CHECK_NOT_VALID, no_exchange_with_check
 from gpcatalog.planner.policy import Policy, ResolvedPolicy, interval_days, rule_key, wishes_for
 from gpcatalog.planner.sets.arrays import SLOTS
 from gpcatalog.store.snapshot import Snapshot
@@ -210,6 +211,8 @@ def _table_obstacles(root: Root, lock_limit: float | None, *, classic: bool) -> 
         root.reason = (
             f"index {name} is not valid; attaching a partition would build it on all partitions"
         )
+    elif CHECK_NOT_VALID in facts:
+        root.reason = no_exchange_with_check(facts[CHECK_NOT_VALID][0][1])
     elif "other schema" in facts:
         place = facts["other schema"][0][1]
         root.reason = (
