@@ -137,8 +137,8 @@ def _unquoted(role: str) -> str:
 
 @lru_cache(maxsize=4096)  # partitions have the grants of their table
 def grants(acl: str | None, owner: str, column: str = "") -> tuple[Grant, ...]:
-    """Who else than the owner may do what by an ACL of a table or column, each behind the grants
-    that it rests on.
+    """Who may do what by an ACL of a table or column, each behind the grants that it rests on. The
+    owner, who has all rights on the table by default, is in the ACL of a column only if granted.
 
     >>> [g.words for g in grants('{me=arwdDxt/me,=r/me,"\\\\"a b\\\\"=r*w/me","you=r/\\\\"a b\\\\""}', "me")]
     [['SELECT of PUBLIC'], ['SELECT of a b', 'UPDATE of a b'], ['SELECT of you granted by a b']]
@@ -151,7 +151,7 @@ def grants(acl: str | None, owner: str, column: str = "") -> tuple[Grant, ...]:
         if m is None:
             raise ValueError(f"unknown grants: {item}")
         role, grantor = _unquoted(m["role"]), _unquoted(m["grantor"])
-        if role == owner:
+        if role == owner and not column:
             continue
         plain, more = found.setdefault((role, "" if grantor == owner else grantor), (set(), set()))
         for letter, star in re.findall(r"([a-zA-Z])(\*?)", m["rights"]):
