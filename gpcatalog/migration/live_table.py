@@ -176,11 +176,8 @@ class LiveTable:
             if h.what in IN_THE_WAY and h.what not in but:
                 raise Refusal(f"{IN_THE_WAY[h.what]}: {relation.name} ({h.detail})")
 
-    def leaf_obstacles(self, leaves: list[Relation], *, together: bool = True) -> None:
-        """Raise Refusal for leaves that cannot be replaced or dropped safely.
-
-        together: their rows come into one
-        """
+    def leaf_obstacles(self, leaves: list[Relation]) -> None:
+        """Raise Refusal for leaves that cannot be replaced or dropped safely."""
         alike = self.table.columns[self.table.root.oid]
         for leaf in leaves:
             self.refuse_dependents(leaf)
@@ -189,8 +186,6 @@ class LiveTable:
                 raise Refusal(
                     f"{leaf.name} has storage {leaf.storage}: this server cannot move its rows"
                 )
-            if together and leaf.persistence != leaves[0].persistence:
-                raise Refusal("only some of its leaves are unlogged")
             if leaf.distribution != self.table.root.distribution:
                 raise Refusal(
                     f"{leaf.name} is distributed {leaf.distribution}, but the table is"
@@ -224,6 +219,12 @@ class LiveTable:
         return found
 
     def unit(self, relation: Relation) -> Unit:
+    @staticmethod
+    def refuse_partly_unlogged(parts: Iterable[Relation]) -> None:
+        """Raise Refusal if rows of logged and unlogged relations would come into one table."""
+        if len({p.persistence for p in parts}) > 1:
+            raise Refusal("only some of its leaves are unlogged")
+
         """Return a partition with all that is below it."""
         leaves = self.table.leaves(relation.oid)
         # nothing but the default partition is addressed without a value, and that one by its name

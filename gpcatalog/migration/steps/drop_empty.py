@@ -74,7 +74,7 @@ def _translate(live: LiveTable, step: op.DropEmpty, ask: ProbeRunner) -> Transla
     units = [live.live(u.oid, u.name, u.bound) for u in step.units]
     parent = live.parent_of(units)
     leaves = [leaf for u in units for leaf in live.table.leaves(u.oid)]
-    live.leaf_obstacles(leaves, together=False)
+    live.leaf_obstacles(leaves)
     gone = {u.oid for u in units}
     if all(c.oid in gone for c in live.table.children(parent.oid)):
         raise Refusal("the last partition cannot be dropped")

@@ -113,7 +113,9 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
         raise Refusal(f"{leaf.name} is in schema {leaf.schema}, {middle.name} in {middle.schema}")
     if middle.is_default:
         raise Refusal("the default partition has subpartitions and cannot change")
-    live.leaf_obstacles([middle, leaf] if middle.storage not in ("none", "other") else [leaf])
+    both = [middle, leaf] if middle.storage not in ("none", "other") else [leaf]
+    live.leaf_obstacles(both)
+    live.refuse_partly_unlogged(both)
     live.refuse_dependents(middle, but=("own check",))
     live.taken_indexes -= {i.name for i in table.indexes[middle.oid]}  # they go with it
     # a hash partition that is the only one takes all rows; of an expression, attaching it again

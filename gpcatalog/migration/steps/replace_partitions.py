@@ -368,6 +368,7 @@ class _Replacement:
                 missing += more
             stage = self._stage(new, parts, like, traits, f"gpc_{self.digest}_{n + 1}")
             lost += [
+            live.refuse_partly_unlogged(parts)
                 *missing,
                 *grants_lost(stage.grants, parts, "the new partition"),
                 *live.indexes_lost(parts, like, "the new partition"),

@@ -213,6 +213,7 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
     live.leaf_obstacles(leaves)
     hanging = _hanging(live, ask)
     asked = table.relations.get(step.new[0].like) if step.new else None
+    live.refuse_partly_unlogged(leaves)
     like = asked if asked in leaves else max(leaves, key=lambda r: r.oid)
     # of another storage than heap the leaf knows the columns' encodings
     pattern = like if table.server.greenplum else root
