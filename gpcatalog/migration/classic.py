@@ -127,7 +127,7 @@ class Classic(Writer):
         parked = swap.default_stages if default is not None else ()
         ready: list[str] = []
         for stage in swap.stages:
-            ready += [*self.seen_by_others(stage), *stage.dress.late]
+            ready += [*self.seen_by_others(stage), *stage.dress.late, *self.identity(stage)]
             # EXCHANGE gives it the placeholder's grants, the root's, without their dependency rows:
             # granted before, they are there
             ready += grant_statements(

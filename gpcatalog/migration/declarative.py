@@ -18,7 +18,6 @@ from gpcatalog.migration.operations import (
 )
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
-    REPLICA_IDENTITY,
     Phase,
     Phases,
     Writer,
@@ -390,20 +389,6 @@ class Declarative(Writer):
             (Phase.NOTE, self.note(context, swap, "done")),
         ]
         return [self.block(context, swap, phases)]
-
-    def identity(self, stage: StagingTable) -> list[str]:
-        table = qualified(stage.schema, stage.name)
-        kind = stage.shape.replica_identity
-        if kind in REPLICA_IDENTITY:
-            return [f"ALTER TABLE {table} REPLICA IDENTITY {REPLICA_IDENTITY[kind]};"]
-        if kind == "i":
-            at = next((n for n, (i, _) in enumerate(stage.indexes, 1) if i.replica_identity), None)
-            if at is not None:
-                return [
-                    f"ALTER TABLE {table} REPLICA IDENTITY USING INDEX"
-                    f" {quote(f'{stage.name}_i{at}')};"
-                ]
-        return []
 
     def locked_by_drop(self, context: Context, drop: PartitionOperation) -> list[str]:
         names = [

@@ -605,7 +605,18 @@ class Writer(ABC):
         return ""
 
     def identity(self, stage: StagingTable) -> list[str]:
-        """What tells logical replication its rows apart."""
+        """Return the statement that says how logical replication identifies its rows, if it is not the default."""
+        table = qualified(stage.schema, stage.name)
+        kind = stage.shape.replica_identity
+        if kind in REPLICA_IDENTITY:
+            return [f"ALTER TABLE {table} REPLICA IDENTITY {REPLICA_IDENTITY[kind]};"]
+        if kind == "i":
+            at = next((n for n, (i, _) in enumerate(stage.indexes, 1) if i.replica_identity), None)
+            if at is not None:
+                return [
+                    f"ALTER TABLE {table} REPLICA IDENTITY USING INDEX"
+                    f" {quote(f'{stage.name}_i{at}')};"
+                ]
         return []
 
     # --- what differs -----------------------------------------------------------------------------

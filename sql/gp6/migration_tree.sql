@@ -34,7 +34,7 @@ SELECT c.oid::int8 AS oid,
        COALESCE((SELECT s.spcname::text FROM pg_catalog.pg_tablespace s WHERE s.oid = c.reltablespace), '') AS tablespace,
        c.relpersistence::text AS persistence,
        COALESCE(pg_catalog.obj_description(c.oid, 'pg_class'), '') AS comment,
-       'd'::text AS replica_identity,
+       c.relreplident::text AS replica_identity,
        CASE WHEN g.policytype = 'r' THEN 'REPLICATED' WHEN g.distkey IS NULL OR g.distkey::text = '' THEN 'RANDOMLY'
             ELSE 'BY (' || pg_catalog.array_to_string(ARRAY(
                 SELECT pg_catalog.quote_ident(a.attname) FROM pg_catalog.generate_subscripts(g.distkey, 1) k
@@ -52,7 +52,7 @@ SELECT c.oid::int8 AS oid,
   FROM tree t
  -- each partition is looked up by itself: joins would scan these catalogs, however few partitions there are
  CROSS JOIN LATERAL (SELECT w.oid, w.relname, w.relnamespace, w.relowner, w.relacl, w.relstorage, w.reloptions, w.reltablespace,
-                            w.relpersistence, w.relhasoids
+                            w.relpersistence, w.relreplident, w.relhasoids
                        FROM pg_catalog.pg_class w WHERE w.oid = t.oid OFFSET 0) c
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   LEFT JOIN LATERAL (SELECT w.* FROM pg_catalog.pg_partition_rule w WHERE w.oid = t.rule OFFSET 0) r ON true

@@ -926,6 +926,13 @@ GREENPLUM = (
         storage="",
     ),
     _gp(
+        "heap_options",
+        *_leaves("ALTER TABLE {t}_1_prt_{n} SET (fillfactor=70)"),
+        "ALTER TABLE {t} REPLICA IDENTITY NOTHING",
+        "ALTER TABLE {t}_1_prt_4 REPLICA IDENTITY FULL",
+        storage="",
+    ),
+    _gp(
         "every_hour",
         columns="id int, d timestamp, v text",
         split="PARTITION BY RANGE (d) (START (timestamp '2022-01-01') END (timestamp '2022-01-02') EVERY (interval '1 hour'))",

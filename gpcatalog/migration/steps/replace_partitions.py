@@ -394,10 +394,9 @@ class _Replacement:
         # where they are stored differently, like the newest of them, as the plan says
         stored_anew = bool(new.storage) and new.storage != like.storage
         options = checked(new.options.items()) if stored_anew else options_of(like.options)
-        # LIKE … INCLUDING STORAGE of Greenplum 6 leaves the block size out
-        said = (
-            self.classic and not stored_anew and any(option == "blocksize" for option, _ in options)
-        )
+        # LIKE … INCLUDING STORAGE of Greenplum 6 leaves out the block size, and all options of heaps
+        omitted = like.storage == "heap" or any(option == "blocksize" for option, _ in options)
+        said = self.classic and not stored_anew and bool(options) and omitted
         copied = brought_along(table.traits[like.oid], classic=self.classic)
         return StagingTable(
             name=name,
