@@ -15,6 +15,7 @@ from gpcatalog.migration.operations import (
     PartitionOperation,
     StagingTable,
     Unit,
+    name_aside,
 )
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
@@ -56,15 +57,47 @@ def split_table(
     Greenplum 7, stored as `like` says.
     """
     kind = "UNLOGGED TABLE" if like.persistence == "u" else "TABLE"
+    place = f" TABLESPACE {quote(like.tablespace)}" if like.tablespace else ""
     if not like.access_method:
-        return f"CREATE {kind} {table} (LIKE {columns} {COPIED}) PARTITION BY {like.split};"
+        return f"CREATE {kind} {table} (LIKE {columns} {COPIED}) PARTITION BY {like.split}{place};"
     inside = [f"LIKE {columns} {COPIED} EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"]
     inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in encodings]
     with_ = f" WITH ({options})" if options else ""
     return (
         f"CREATE {kind} {table} ({', '.join(inside)}) PARTITION BY {like.split} USING"
-        f" {quote(like.access_method)}{with_};"
+        f" {quote(like.access_method)}{with_}{place};"
     )
+
+
+def make_middle(
+    writer: Writer,
+    middle: IntermediatePartition,
+    table: str,
+    columns: str,
+    indexes: Sequence[tuple[Index, str]],
+    *,
+    staged: Sequence[str] = (),
+) -> list[str]:
+    """Return the statements that make an intermediate partition, not yet attached.
+
+    table, indexes: with the names that they have at first; columns: quoted name of the relation
+    whose columns it copies; staged: statements that follow the first one
+    """
+    objects = middle.dress.statistics
+    return [
+        split_table(table, columns, middle.like, middle.encodings, options=middle.like.options),
+        *staged,
+        f"ALTER TABLE {table} OWNER TO {quote(middle.like.owner)};",
+        call("strip", literal(table)),
+        *grant_statements(table, middle.grants),
+        *([f"COMMENT ON TABLE {table} IS {literal(middle.comment)};"] if middle.comment else []),
+        *middle.dress.before,
+        *middle.dress.late,
+        *(line for s in objects for line in s.create(s.sql, table, middle.like.owner)),
+        *(line for s in objects for line in s.comments()),
+        # the server would make them with names of its own choice, which those of leaves may need
+        *writer.table_indexes(table, indexes),
+    ]
 
 
 def bound_check(relation: str, predicate: str, parent: Relation, *, valid: bool = True) -> str:
@@ -219,24 +252,16 @@ class Declarative(Writer):
         """
         stem = made.stages[0].name
         tables = {
-            m.path: qualified(m.like.schema, f"{stem}_t{n or ''}")
+            m.path: qualified(m.like.schema, name_aside(stem, n))
             for n, m in enumerate(made.middles)
         }
         found: list[str] = []
         assert made.columns is not None
         for m in made.middles:
             table = tables[m.path]
-            found += [
-                split_table(table, made.columns.sql, m.like, m.encodings, options=m.like.options),
-                call("staged", literal(context.plan), literal(swap.id), literal(table)),
-                f"ALTER TABLE {table} OWNER TO {quote(m.like.owner)};",
-                call("strip", literal(table)),
-                *grant_statements(table, m.grants),
-                *([f"COMMENT ON TABLE {table} IS {literal(m.comment)};"] if m.comment else []),
-                # the server would make them with names of its own choice, which those of leaves may
-                # need
-                *self.table_indexes(table, self._aside(made, m)),
-            ]
+            staged = call("staged", literal(context.plan), literal(swap.id), literal(table))
+            indexes = self._aside(made, m)
+            found += make_middle(self, m, table, made.columns.sql, indexes, staged=[staged])
         for s in made.stages:
             above = tables[tuple(b.bound for b in s.path[:-1])]
             found.append(

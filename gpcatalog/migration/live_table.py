@@ -5,7 +5,8 @@ describes the tables to build.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 
 from gpcatalog.migration import subtree
 from gpcatalog.migration.classic_spelling import constant, partition
@@ -21,12 +22,29 @@ from gpcatalog.migration.introspect import (
     statistics_targets,
 )
 from gpcatalog.migration.naming import index_name, options_of
-from gpcatalog.migration.operations import Context, PathStep, Requirements, StagingTable, Unit
+from gpcatalog.migration.operations import (
+    Context,
+    IntermediatePartition,
+    PathStep,
+    Requirements,
+    StagingTable,
+    Unit,
+    name_aside,
+)
 from gpcatalog.migration.predicates import Refusal, holding_value, predicate, same_bound
 from gpcatalog.migration.traits import PropertyStatements, brought_along, dress
 from gpcatalog.model.bounds import BoundKind, parse
 from gpcatalog.model.names import qualified
-from gpcatalog.model.traits import Differ, Traits, indexes_lost, others_lost, privileges_lost
+from gpcatalog.model.traits import (
+    Differ,
+    Traits,
+    index_properties_lost,
+    indexes_lost,
+    others_lost,
+    privileges_lost,
+    replaced,
+    without_statistics,
+)
 from gpcatalog.planner import operations as op
 from gpcatalog.planner.plan import TablePlan
 
@@ -151,6 +169,8 @@ class LiveTable:
                     f"index {h.detail} is not valid; attaching a partition would build it on all"
                     " partitions"
                 )
+            if h.what == op.CHECK_NOT_VALID:
+                raise Refusal(op.no_exchange_with_check(h.detail))
             if h.what in ("rule", "trigger") and h.oid == root.oid and self.classic:
                 raise Refusal(f"{IN_THE_WAY[h.what]} ({h.detail})")
         if self.classic and (
@@ -169,8 +189,6 @@ class LiveTable:
         """Raise Refusal for what depends on a relation and would be lost, or would be in the way.
 
         but: kinds of dependents that are not in the way
-            if h.what == op.CHECK_NOT_VALID:
-                raise Refusal(op.no_exchange_with_check(h.detail))
         """
         for h in self.table.dependents.get(relation.oid, ()):
             if h.what in IN_THE_WAY and h.what not in but:
@@ -201,6 +219,12 @@ class LiveTable:
         if self.table.root.column_grants and self.classic:
             raise Refusal("the table has grants on columns, which EXCHANGE would lose")
 
+    @staticmethod
+    def refuse_partly_unlogged(parts: Iterable[Relation]) -> None:
+        """Raise Refusal if rows of logged and unlogged relations would come into one table."""
+        if len({p.persistence for p in parts}) > 1:
+            raise Refusal("only some of its leaves are unlogged")
+
     # --- the live table against the plan ----------------------------------------------------------
 
     def live(self, oid: int, name: str, bound: str) -> Relation:
@@ -219,12 +243,6 @@ class LiveTable:
         return found
 
     def unit(self, relation: Relation) -> Unit:
-    @staticmethod
-    def refuse_partly_unlogged(parts: Iterable[Relation]) -> None:
-        """Raise Refusal if rows of logged and unlogged relations would come into one table."""
-        if len({p.persistence for p in parts}) > 1:
-            raise Refusal("only some of its leaves are unlogged")
-
         """Return a partition with all that is below it."""
         leaves = self.table.leaves(relation.oid)
         # nothing but the default partition is addressed without a value, and that one by its name
@@ -325,6 +343,20 @@ class LiveTable:
             where,
         )
 
+    def index_comments_lost(self, parts: Sequence[Relation], like: Relation) -> list[str]:
+        """Return a sentence if comments and statistics targets of the parts' indexes are not those
+        of the leaf that the new one is like.
+        """
+
+        def properties(leaf: Relation) -> list[tuple[object, ...]]:
+            found = [
+                (i.body, i.comment, i.constraint_comment, i.targets)
+                for i in self.table.indexes[leaf.oid]
+            ]
+            return sorted((f for f in found if any(f[1:])), key=repr)
+
+        return index_properties_lost([properties(p) for p in parts], properties(like), like.name)
+
     def others_lost(
         self, parts: Sequence[Relation], like: Relation, where: str, *, encoded: bool = False
     ) -> list[str]:
@@ -404,6 +436,60 @@ class LiveTable:
         except Differ as e:
             raise Refusal(str(e)) from None
 
+    def middles(
+        self, unit: Relation, columns: Relation | None, stages: Sequence[StagingTable]
+    ) -> tuple[IntermediatePartition, ...]:
+        """Return a unit and the partitions between it and its leaves, to be made as they are.
+
+        columns: the relation whose columns they copy. Raises Refusal.
+        """
+        found = subtree.middles(self.table, unit, self.addresses(unit))
+        if not found or columns is None:
+            return found
+        return self.with_properties(found, self.table.traits[columns.oid], stages[0].name)
+
+    def with_properties(
+        self,
+        middles: Iterable[IntermediatePartition],
+        columns: Traits,
+        stem: str = "",
+        traits: Callable[[Relation], Traits] | None = None,
+    ) -> tuple[IntermediatePartition, ...]:
+        """Return intermediate partitions with the statements that give them their properties.
+
+        columns: properties of the relation whose columns they copy; stem: name of the first staging
+        table below them, without one they have their own names at once; traits: properties that
+        they get instead of their own. Raises Refusal.
+        """
+        if self.classic:
+            return tuple(middles)
+        brought = brought_along(columns, classic=False)
+        found = []
+        for n, m in enumerate(middles):
+            name = name_aside(stem, n) if stem else m.name
+            wanted = traits(m.like) if traits else self.table.traits[m.like.oid]
+            dress = self.property_statements(m.like.schema, name, m.name, brought, wanted)
+            found.append(replace(m, dress=dress))
+        return tuple(found)
+
+    def properties_lost(
+        self, units: Sequence[Unit], made: Iterable[IntermediatePartition]
+    ) -> list[str]:
+        """Return a sentence for each property that intermediate partitions of some units have, and
+        the ones that take their places do not.
+        """
+        traits, found = self.table.traits, []
+        for new in made:
+            parts = [m.like for u in units for m in u.middles if m.path == new.path]
+            found += replaced(
+                [traits[p.oid] for p in parts],
+                without_statistics(traits[new.like.oid]),
+                "the new partition has none",
+                "the value of the newest partition applies",
+            )
+            found += tablespaces_lost(parts, new.like, "the new partition")
+        return found
+
     def hanging_on_root(self, ask: ProbeRunner) -> dict[str, list[tuple[str, str]]]:
         """What depends on the root, by kind: (detail, column)."""
         found: dict[str, list[tuple[str, str]]] = {}
@@ -480,6 +566,17 @@ def grants_lost(kept: Iterable[Grant], parts: Sequence[Relation], where: str) ->
         [word for g in kept for word in g.words],
         where,
     )
+
+
+def tablespaces_lost(parts: Iterable[Relation], like: Relation, where: str) -> list[str]:
+    """Return a sentence if some parts have a tablespace, and what takes their place and is stored
+    like `like` does not.
+    """
+
+    def of(relation: Relation) -> dict[str, str]:
+        return {"tablespace": relation.tablespace} if relation.tablespace else {}
+
+    return others_lost([of(p) for p in parts], of(like), where, f"that of {like.name}")
 
 
 def requirements(step: op.Step) -> Requirements:

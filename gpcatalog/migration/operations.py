@@ -43,6 +43,7 @@ class IntermediatePartition:
     like: the relation whose key, owner and storage options it has; grants, comment: what it has
     encodings: of its columns, quoted, as SQL; indexes: with their names afterwards
     statistics: (quoted column, statistics target) where it has one of its own
+    dress: what gives it its properties (not on Greenplum 6)
     """
 
     name: str
@@ -56,6 +57,14 @@ class IntermediatePartition:
     encodings: tuple[tuple[str, str], ...] = ()
     indexes: tuple[tuple[Index, str], ...] = ()
     statistics: tuple[tuple[str, int], ...] = ()
+    dress: PropertyStatements = field(default_factory=PropertyStatements)
+
+
+def name_aside(stem: str, number: int) -> str:
+    """Return the name of an intermediate partition while it is built. stem: name of the first
+    staging table below the unit; number: 0 for the unit itself
+    """
+    return f"{stem}_t{number or ''}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from gpcatalog.migration.introspect import quote_ident_always
-from gpcatalog.model.names import quote_literal
+from gpcatalog.model.names import qualified, quote_ident, quote_literal
 from gpcatalog.model.traits import Differ, Traits
 
 
@@ -16,15 +16,37 @@ from gpcatalog.model.traits import Differ, Traits
 class Statistics:
     """A statistics object.
 
-    of: kinds and columns, in the syntax of CREATE STATISTICS; target: statistics target, empty if
-    not set.
+    of: kinds and columns, in the syntax of CREATE STATISTICS; owner: empty if the table's; target:
+    statistics target, empty if not set.
     """
 
     schema: str
     name: str
     of: str
+    owner: str
     target: str
     comment: str
+
+    @property
+    def sql(self) -> str:
+        """Its name as SQL."""
+        return qualified(self.schema, self.name)
+
+    def create(self, name: str, table: str, owner: str) -> list[str]:
+        """Return the statements that create it with another name. owner: that of the table"""
+        return [
+            f"CREATE STATISTICS {name}{self.of} FROM {table};",
+            *([f"ALTER STATISTICS {name} SET STATISTICS {self.target};"] if self.target else []),
+            f"ALTER STATISTICS {name} OWNER TO {quote_ident(self.owner or owner)};",
+        ]
+
+    def comments(self) -> list[str]:
+        """Return the statement that puts its comment on it, if it has one."""
+        return (
+            [f"COMMENT ON STATISTICS {self.sql} IS {quote_literal(self.comment)};"]
+            if self.comment
+            else []
+        )
 
 
 @dataclass(frozen=True)
@@ -118,6 +140,7 @@ def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) ->
             schema=key.removesuffix(f".{wanted['statistics name', key]}"),
             name=wanted["statistics name", key],
             of=text,
+            owner=wanted.get(("statistics owner", key), ""),
             target=wanted.get(("statistics target", key), ""),
             comment=wanted.get(("statistics comment", key), ""),
         )

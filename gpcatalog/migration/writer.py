@@ -439,9 +439,7 @@ class Writer(ABC):
         )
         for n, s in enumerate(stage.dress.statistics, 1):
             made = qualified(s.schema, f"{stage.name}_s{n}")
-            found.append(f"CREATE STATISTICS {made}{s.of} FROM {table};")
-            found += [f"ALTER STATISTICS {made} SET STATISTICS {s.target};"] if s.target else []
-            found.append(f"ALTER STATISTICS {made} OWNER TO {quote(stage.shape.owner)};")
+            found += s.create(made, table, stage.shape.owner)
         return found
 
     def index_names(self, stage: StagingTable) -> list[str]:
@@ -478,7 +476,8 @@ class Writer(ABC):
             found += index_properties(index, there, table, final)
             if index.replica_identity:
                 identity = f"USING INDEX {quote(final)}"
-        return found + ([f"ALTER TABLE {table} REPLICA IDENTITY {identity};"] if identity else [])
+        found += [f"ALTER TABLE {table} REPLICA IDENTITY {identity};"] if identity else []
+        return [*found, *middle.dress.after]
 
     def statistics_names(self, stage: StagingTable) -> list[str]:
         """Statistics objects take the names they shall have."""
@@ -488,10 +487,7 @@ class Writer(ABC):
                 f"ALTER STATISTICS {qualified(s.schema, f'{stage.name}_s{n}')} RENAME TO"
                 f" {quote(s.name)};"
             )
-            if s.comment:
-                found.append(
-                    f"COMMENT ON STATISTICS {qualified(s.schema, s.name)} IS {literal(s.comment)};"
-                )
+            found += s.comments()
         return found
 
     def own_marks(self, stage: StagingTable) -> list[str]:

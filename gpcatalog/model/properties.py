@@ -7,17 +7,14 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from gpcatalog.model.traits import Traits
+from gpcatalog.model.traits import OF_STATISTICS, Traits
 
 FACT = "property"
 LONGEST = 200  # characters of a value that a snapshot keeps
 
 _NOT_TAKEN_OVER = frozenset(
-    (
-        *("comment", "table comment", "check comment", "index properties", "toast options"),
-        *("statistics", "statistics name", "statistics target", "statistics comment"),
-    )
-)
+    ("comment", "table comment", "check comment", "index properties", "toast options")
+).union(OF_STATISTICS)
 """Kinds of properties that partitions have only of their own: of those that the probe
 uneven_partitions does not return, none has any.
 """

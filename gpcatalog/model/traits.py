@@ -20,7 +20,11 @@ accepts and ignores them).
 
 # merged when they differ: the newest partition decides how its rows are stored and sampled
 _NEWEST = ("storage", "compression", "options", "toast options")
-_OF_STATISTICS = ("statistics", "statistics name", "statistics target", "statistics comment")
+OF_STATISTICS = (
+    "statistics",
+    *("statistics name", "statistics owner", "statistics target", "statistics comment"),
+)
+"""Properties of a statistics object. It has an owner here if that is not its table's."""
 _WORDS = {
     "default": "default of column",
     "storage": "storage of column",
@@ -129,7 +133,7 @@ def _statistics(parts: Sequence[Traits], lost: list[str]) -> dict[tuple[str, str
         if what == "statistics" and text in common:
             common.discard(text)
             found |= {
-                (w, name): parts[-1][w, name] for w in _OF_STATISTICS if (w, name) in parts[-1]
+                (w, name): parts[-1][w, name] for w in OF_STATISTICS if (w, name) in parts[-1]
             }
     kept = {v for (w, _), v in found.items() if w == "statistics"}
     gone = [
@@ -143,13 +147,23 @@ def _statistics(parts: Sequence[Traits], lost: list[str]) -> dict[tuple[str, str
     return found
 
 
-def replaced(parts: Sequence[Traits], then: Traits) -> list[str]:
-    """Return sentences on the properties of partitions that a table in their place, with other
-    properties, does not have.
+def without_statistics(traits: Traits) -> Traits:
+    """Return these properties without statistics objects."""
+    return {k: v for k, v in traits.items() if k[0] not in OF_STATISTICS}
+
+
+def replaced(
+    parts: Sequence[Traits],
+    then: Traits,
+    none: str = "the table has none",
+    other: str = "the value of the table applies",
+) -> list[str]:
+    """Return sentences on the properties of partitions that what takes their place, with other
+    properties, does not have. none, other: what it has then
     """
     found = []
     for what, name in dict.fromkeys(k for p in parts for k in p):
-        if what in _OF_STATISTICS[1:]:
+        if what in OF_STATISTICS[1:]:
             continue
         values = [p.get((what, name)) for p in parts]
         kept = then.get((what, name))
@@ -157,8 +171,7 @@ def replaced(parts: Sequence[Traits], then: Traits) -> list[str]:
             if not any(v == text for v in values for (w, _), text in then.items() if w == what):
                 found.append(f"statistics object {name}: it belonged to a partition and is lost")
         elif any(v is not None and v != kept for v in values):
-            rule = "the table has none" if kept is None else "the value of the table applies"
-            found.append(_sentence(what, name, values, kept, rule))
+            found.append(_sentence(what, name, values, kept, none if kept is None else other))
     return found
 
 

@@ -111,7 +111,10 @@ POSTGRES = (
     ),
     _pg(
         "statistics_on_leaves",
-        *_each("CREATE STATISTICS {t}_s{n} (dependencies) ON id, v FROM {t}_{n}"),
+        *_each(
+            "CREATE STATISTICS {t}_s{n} (dependencies) ON id, v FROM {t}_{n};"
+            " ALTER STATISTICS {t}_s{n} OWNER TO odd_writer"
+        ),
     ),
     _pg(
         "statistics_on_root",
@@ -442,6 +445,9 @@ POSTGRES = (
         "CREATE INDEX {t}_own ON {t}_2 (id)",
         "CREATE STATISTICS {t}_s ON id, v FROM {t}_5",
         "ALTER TABLE {t}_8 ALTER id SET NOT NULL",
+        "ALTER TABLE {t} ADD CONSTRAINT {t}_later CHECK (id > 0) NOT VALID",
+        "COMMENT ON COLUMN {t}.v IS 'of the table alone'",
+        "ALTER TABLE ONLY {t} ALTER v SET DEFAULT 'of the table alone'",
         tail="PARTITION BY LIST (v)",
         rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 240) i",
     ),

@@ -21,6 +21,7 @@ from gpcatalog.migration.operations import (
     PathStep,
     StagingTable,
     Writing,
+    name_aside,
 )
 from gpcatalog.migration.predicates import Refusal, predicate
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
@@ -144,7 +145,7 @@ class CreatePartitions(PartitionOperation):
         )
         unused = [qualified(s.schema, s.name) for s in (*made.stages, *swap.default_stages)]
         if made.middles and not writer.classic:
-            top = qualified(made.middles[0].like.schema, f"{made.stages[0].name}_t")
+            top = qualified(made.middles[0].like.schema, name_aside(made.stages[0].name, 0))
             unused = [top, *(qualified(s.schema, s.name) for s in swap.default_stages)]
         moves = [*attached[Phase.SWAP], *attached[Phase.FINISH]]
         found = [f"IF NOT {there} THEN", *("    " + line for line in moves)]
@@ -334,7 +335,9 @@ class _Creation:
                 bound=new.bound,
                 stages=tuple(stages),
                 key=mine,
-                middles=tuple(middles),
+                middles=live.with_properties(
+                    middles, table.traits[table.root.oid], stages[0].name, self._traits
+                ),
                 columns=table.root,
             ),
             mine,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gpcatalog.migration import subtree
-from gpcatalog.migration.declarative import BOUND, bound_check, split_table
+from gpcatalog.migration.declarative import BOUND, bound_check, make_middle
 from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation
 from gpcatalog.migration.live_table import LiveTable, grants_lost
 from gpcatalog.migration.naming import index_name
@@ -21,8 +21,6 @@ from gpcatalog.migration.writer import (
     Phases,
     Writer,
     block,
-    call,
-    grant_statements,
     literal,
     lock_from_readers,
 )
@@ -139,7 +137,9 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
         predicate=predicate(parse(middle.bound), *live.key(parent)),
         below=inside,
         up=True,
-        above=subtree.middles(table, middle, {})[0],
+        above=live.with_properties(
+            subtree.middles(table, middle, {})[:1], table.traits[parent.oid]
+        )[0],
         default=default,
         rests_on=(
             *step.rests_on,
@@ -198,14 +198,7 @@ def _put_in(writer: Writer, change: FlattenLevel) -> tuple[list[str], list[str]]
             for old, new in change.indexes
             if old != new
         ),
-        split_table(
-            above, change.parent.sql, middle, change.above.encodings, options=middle.options
-        ),
-        f"ALTER TABLE {above} OWNER TO {quote(middle.owner)};",
-        call("strip", literal(above)),
-        *grant_statements(above, middle.grants),
-        *([f"COMMENT ON TABLE {above} IS {literal(middle.comment)};"] if middle.comment else []),
-        *writer.table_indexes(above, change.above.indexes),
+        *make_middle(writer, change.above, above, change.parent.sql, change.above.indexes),
         f"ALTER TABLE {above} ATTACH PARTITION {low} {leaf.bound};",
         f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {above} {middle.bound};",
     ]

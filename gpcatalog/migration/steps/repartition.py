@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpcatalog.migration import subtree
 from gpcatalog.migration.classic_spelling import DEFAULT_ENCODING, without_encodings
-from gpcatalog.migration.declarative import split_table
+from gpcatalog.migration.declarative import make_middle, split_table
 from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation, Table, quote_ident_always
 from gpcatalog.migration.live_table import LiveTable
 from gpcatalog.migration.naming import options_of
@@ -133,7 +133,11 @@ def repartition(
         live.as_it_was(f"gpr_{digest}_{n}", leaf, root, without=later.keys())
         for n, leaf in enumerate(forward.leaves, 1)
     )
-    middles = subtree.middles(table, root, {})[1:]
+    middles = live.with_properties(
+        subtree.middles(table, root, {})[1:],
+        {k: v for k, v in own.items() if k not in later},
+        traits=lambda r: {k: v for k, v in table.traits[r.oid].items() if k not in later},
+    )
     return replace(back, stages=stages, middles=middles, templates=_templates(table))
 
 
@@ -324,11 +328,7 @@ def _root_statistics(root: Relation, change: Repartition) -> list[str]:
     """Statistics objects of the partitioned table: those of the plain one went with it."""
     found = []
     for s in change.dress.statistics:
-        name = qualified(s.schema, s.name)
-        found.append(f"CREATE STATISTICS {name}{s.of} FROM {root.sql};")
-        found += [f"ALTER STATISTICS {name} SET STATISTICS {s.target};"] if s.target else []
-        found.append(f"ALTER STATISTICS {name} OWNER TO {quote(root.owner)};")
-        found += [f"COMMENT ON STATISTICS {name} IS {literal(s.comment)};"] if s.comment else []
+        found += [*s.create(s.sql, root.sql, root.owner), *s.comments()]
     return found
 
 
@@ -388,13 +388,9 @@ def _parted_declarative(
         assert r.parent is not None
         stage = of_leaf.get(r.oid)
         if stage is None:
-            made.append(split_table(r.sql, aside, r, of_middle[r.oid].encodings, options=r.options))
-            made += _owned(r.sql, r)
-            made += [f"COMMENT ON TABLE {r.sql} IS {literal(r.comment)};"] if r.comment else []
-            made += [
-                *writer.table_indexes(r.sql, of_middle[r.oid].indexes),
-                *writer.marks_of_middle(of_middle[r.oid]),
-            ]
+            middle = of_middle[r.oid]
+            made += make_middle(writer, middle, r.sql, aside, middle.indexes)
+            made += writer.marks_of_middle(middle)
         else:
             made += writer.make_stage(context, change, stage)
             made += writer.seen_by_others(stage)

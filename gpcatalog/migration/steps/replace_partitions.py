@@ -43,7 +43,13 @@ from gpcatalog.model.generations import known
 from gpcatalog.model.names import NAMEDATALEN, cut, first_lines, qualified
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.storage import Storage
-from gpcatalog.model.traits import Differ, Traits, converted, index_properties_lost, merged
+from gpcatalog.model.traits import (
+    Differ,
+    Traits,
+    converted,
+    merged,
+    without_statistics,
+)
 from gpcatalog.planner import operations as op
 
 
@@ -313,6 +319,7 @@ class _Replacement:
         if middles:
             lost += grants_lost(middles[0].grants, self.units, "the new partition")
             lost += live.others_lost(self.units, self.units[-1], "the new partition")
+            lost += live.properties_lost(gone, middles)
         made = NewPartition(
             name=self.name,
             partition=self.label,
@@ -361,6 +368,7 @@ class _Replacement:
             parts = [leaf for leaf in self.leaves if lane_of[leaf.name] == n]
             if not parts:
                 raise Refusal("a new leaf has no old leaves")
+            live.refuse_partly_unlogged(parts)
             like = next((p for p in parts if p.oid == new.like), parts[-1])
             traits, missing = self._together(parts, like)
             if new.storage and new.storage != like.storage:
@@ -368,11 +376,10 @@ class _Replacement:
                 missing += more
             stage = self._stage(new, parts, like, traits, f"gpc_{self.digest}_{n + 1}")
             lost += [
-            live.refuse_partly_unlogged(parts)
                 *missing,
                 *grants_lost(stage.grants, parts, "the new partition"),
                 *live.indexes_lost(parts, like, "the new partition"),
-                *self._index_comments_lost(parts, like),
+                *self.live.index_comments_lost(parts, like),
                 *live.others_lost(
                     parts,
                     like,
@@ -422,7 +429,7 @@ class _Replacement:
         )
 
     def _middles(
-        self, gone: Sequence[Unit], stages: Iterable[StagingTable]
+        self, gone: Sequence[Unit], stages: Sequence[StagingTable]
     ) -> tuple[IntermediatePartition, ...]:
         """Return the new partition and the partitions between it and its leaves; empty where it is
         the leaf.
@@ -432,25 +439,18 @@ class _Replacement:
         taken = set(self.table.oids_of) | {s.final for s in stages}
         named: Callable[[str, str, str], str] = partial(index_name, taken=self.live.taken_indexes)
         try:
-            return subtree.merged(
+            found = subtree.merged(
                 gone, self.name, self.label, self.text, taken, named, classic=self.classic
             )
         except subtree.SubtreeChanged as e:
             raise Refusal(f"changed since it was planned: {e}") from None
-
-    def _index_comments_lost(self, parts: list[Relation], like: Relation) -> list[str]:
-        """Return a sentence if comments and statistics targets of the parts' indexes are not those
-        of the leaf that the new one is like.
-        """
-
-        def properties(leaf: Relation) -> list[tuple[object, ...]]:
-            found = [
-                (i.body, i.comment, i.constraint_comment, i.targets)
-                for i in self.table.indexes[leaf.oid]
-            ]
-            return sorted((f for f in found if any(f[1:])), key=repr)
-
-        return index_properties_lost([properties(p) for p in parts], properties(like), like.name)
+        traits = self.table.traits  # names of statistics objects are in use
+        return self.live.with_properties(
+            found,
+            traits[self.units[-1].oid],
+            stages[0].name,
+            lambda r: without_statistics(traits[r.oid]),
+        )
 
     def _together(
         self, parts: list[Relation], like: Relation
@@ -549,7 +549,7 @@ class _Replacement:
                 bound=u.bound,
                 stages=tuple(stages),
                 key=mine,
-                middles=subtree.middles(table, u, live.addresses(u)),
+                middles=live.middles(u, made.columns, stages),
                 columns=relation,
             )
 
@@ -665,7 +665,7 @@ def created_again(
                 bound=u.bound,
                 stages=tuple(stages),
                 key=mine,
-                middles=subtree.middles(live.table, u, live.addresses(u)),
+                middles=live.middles(u, live.table.root, stages),
                 columns=live.table.root,
             )
         )

@@ -14,6 +14,7 @@ from gpcatalog.migration.live_table import (
     LiveTable,
     grants_lost,
     requirements,
+    tablespaces_lost,
 )
 from gpcatalog.migration.naming import options_of
 from gpcatalog.migration.operations import (
@@ -194,6 +195,7 @@ def _comments_lost(leaves: Iterable[Relation]) -> list[str]:
 def _others_lost(live: LiveTable, leaves: Sequence[Relation], like: Relation) -> list[str]:
     """What else leaves have that the table does not get: it is stored like `like`."""
     found = live.others_lost(leaves, live.table.root, "the table")
+    found += tablespaces_lost(leaves, like, "the table")
     stored = [{f"storage option {k}": v for k, v in options_of(r.options)} for r in leaves]
     kept = {f"storage option {k}": v for k, v in options_of(like.options)}
     if like.storage == "ao_column":
@@ -211,9 +213,9 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
     if {leaf.oid for leaf in leaves} != {leaf.oid for leaf in every}:
         raise Refusal("changed since it was planned: it has other leaves now")
     live.leaf_obstacles(leaves)
+    live.refuse_partly_unlogged(leaves)
     hanging = _hanging(live, ask)
     asked = table.relations.get(step.new[0].like) if step.new else None
-    live.refuse_partly_unlogged(leaves)
     like = asked if asked in leaves else max(leaves, key=lambda r: r.oid)
     # of another storage than heap the leaf knows the columns' encodings
     pattern = like if table.server.greenplum else root
