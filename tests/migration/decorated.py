@@ -6,6 +6,7 @@ What a server refuses is left out.
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -23,11 +24,12 @@ _STORAGE = (
     " WITH (appendonly=true, orientation=column, compresstype=zlib, compresslevel=3)",
     " WITH (appendonly=true, compresstype=zlib, compresslevel=1)",
 )
-# {w}: the table or a leaf, {t}: the table, {l}: a leaf, {c}: a column, {n}: a number, {r}: a role, {x}: a further column
+# {w}: the table, a leaf or a partition between, {t}: the table, {l}: a leaf, {c}: a column, {n}: a number, {r}: a role, {x}: a further column
 _ONE = (
     "ALTER TABLE {t} ADD PRIMARY KEY (id, d, v)",
     "ALTER TABLE {t} ADD CONSTRAINT u{n} UNIQUE (d, id, v)",
     "ALTER TABLE {t} ADD CONSTRAINT c{n} CHECK (id > 0); COMMENT ON CONSTRAINT c{n} ON {t} IS 'positive'",
+    "ALTER TABLE {t} ADD CONSTRAINT n{n} CHECK (id < 1000) NOT VALID",
     "ALTER TABLE {t} ALTER COLUMN {c} SET NOT NULL",
     "CREATE INDEX ON {t} ({c})",
     "CREATE INDEX x{n} ON {t} (lower(v), id DESC NULLS LAST) WHERE id > 3",
@@ -54,6 +56,7 @@ _ONE = (
     "CREATE TRIGGER b{n} BEFORE UPDATE ON {l} FOR EACH ROW EXECUTE PROCEDURE public.odd_trigger()",
     "CREATE TRIGGER e{n} AFTER INSERT ON {t} FOR EACH ROW EXECUTE PROCEDURE public.odd_trigger(); ALTER TABLE {l} DISABLE TRIGGER e{n}",
     "CREATE STATISTICS st{n} ON id, v FROM {w}; COMMENT ON STATISTICS st{n} IS 'of two'",
+    "CREATE STATISTICS so{n} (ndistinct) ON id, v FROM {w}; ALTER STATISTICS so{n} OWNER TO odd_writer",
     "ALTER TABLE {w} ENABLE ROW LEVEL SECURITY; CREATE POLICY p{n} ON {w} USING (id > 0)",
     "CREATE PUBLICATION pb{n} FOR TABLE {w}",
     "CREATE VIEW vw{n} AS SELECT id, d FROM {t}",
@@ -187,7 +190,7 @@ class TableMaker:
         values = {
             "t": name,
             "l": leaf,
-            "w": r.choice((name, leaf)),
+            "w": r.choice((name, leaf, *between(leaf))),
             "c": r.choice(("id", "d", "v", *(one.split()[0] for one in more))),
             "x": more[0].split()[0],
             "n": r.randint(1, 9999),
@@ -198,6 +201,12 @@ class TableMaker:
         return [
             one for place in places for one in text.format_map(values | {"l": place}).split("; ")
         ]
+
+
+def between(leaf: str) -> list[str]:
+    """The partition between a table of two levels and this leaf."""
+    found = re.fullmatch(r"(.*)(_2_prt_[ao]|_[ao])\"", leaf)
+    return [f'{found[1]}"'] if found else []
 
 
 def fill(dsn: str, maker: TableMaker, number: int) -> list[str]:

@@ -925,17 +925,17 @@ GREENPLUM = (
         rows="INSERT INTO {t} SELECT i, '2022-01-01', (ARRAY['red','green','blue'])[1 + i % 3]::odd_color FROM generate_series(1, 90) i",
     ),
     _gp("domain_key", columns="id int, d odd_day, v text"),
-    _gp("table_options_differ", "ALTER TABLE {t}_1_prt_4 SET (fillfactor=50)", storage=""),
-    _gp(
-        "toast_options",
-        *_leaves("ALTER TABLE {t}_1_prt_{n} SET (toast.autovacuum_enabled=false)"),
-        storage="",
-    ),
     _gp(
         "heap_options",
         *_leaves("ALTER TABLE {t}_1_prt_{n} SET (fillfactor=70)"),
         "ALTER TABLE {t} REPLICA IDENTITY NOTHING",
         "ALTER TABLE {t}_1_prt_4 REPLICA IDENTITY FULL",
+        storage="",
+    ),
+    _gp("table_options_differ", "ALTER TABLE {t}_1_prt_4 SET (fillfactor=50)", storage=""),
+    _gp(
+        "toast_options",
+        *_leaves("ALTER TABLE {t}_1_prt_{n} SET (toast.autovacuum_enabled=false)"),
         storage="",
     ),
     _gp(
