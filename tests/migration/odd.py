@@ -926,6 +926,12 @@ GREENPLUM = (
     ),
     _gp("domain_key", columns="id int, d odd_day, v text"),
     _gp(
+        "all_in_default",
+        split="PARTITION BY RANGE (d) (START (date '2022-01-01') END (date '2022-01-09') EVERY (interval '1 day'), DEFAULT PARTITION rest)",
+        rows="INSERT INTO {t} SELECT i, '2030-01-01', 'v' FROM generate_series(1, 20) i",
+    ),
+    _gp("hashed_as_before", by="DISTRIBUTED BY (id cdbhash_int4_ops)"),
+    _gp(
         "heap_options",
         *_leaves("ALTER TABLE {t}_1_prt_{n} SET (fillfactor=70)"),
         "ALTER TABLE {t} REPLICA IDENTITY NOTHING",

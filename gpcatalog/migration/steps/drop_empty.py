@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from gpcatalog.migration import subtree
 from gpcatalog.migration.introspect import ProbeRunner, Relation
 from gpcatalog.migration.live_table import LiveTable
 from gpcatalog.migration.operations import (
     Context,
+    NewPartition,
     Operation,
     PartitionOperation,
     Requirements,
+    Unit,
     Writing,
 )
-from gpcatalog.migration.predicates import Refusal
+from gpcatalog.migration.predicates import Refusal, has_both_ends, predicate
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
-from gpcatalog.migration.steps.replace_partitions import created_again
+from gpcatalog.migration.steps.replace_partitions import ReplacePartitions, parked
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
     Phase,
@@ -24,6 +29,7 @@ from gpcatalog.migration.writer import (
     literal,
     lock_from_readers,
 )
+from gpcatalog.model.bounds import parse
 from gpcatalog.model.quantity import plural
 from gpcatalog.planner import operations as op
 
@@ -97,7 +103,7 @@ def _translate(live: LiveTable, step: op.DropEmpty, ask: ProbeRunner) -> Transla
             rests_on=step.rests_on,
             needs=Requirements(locks=_locks_of(live, part), seconds=step.cost.seconds / len(parts)),
         )
-        back = created_again(
+        back = _created_again(
             live,
             part,
             id=f"undo-{forward.id}",
@@ -108,6 +114,82 @@ def _translate(live: LiveTable, step: op.DropEmpty, ask: ProbeRunner) -> Transla
         )
         found.append((forward, back))
     return found
+
+
+def _created_again(
+    live: LiveTable,
+    units: Sequence[Relation],
+    *,
+    id: str,
+    title: str,
+    parent: Relation,
+    above: str,
+    default: Unit | None,
+) -> ReplacePartitions:
+    """Return what creates dropped partitions again, empty.
+
+    Columns are the root's: it is there whatever else the plan did to the table.
+    """
+    by_columns = (
+        parent.split_by_columns
+    )  # of an expression, attaching proves that the default partition has none of the rows
+    digest = re.sub(r"\W", "", id.removeprefix("undo-").removeprefix("drop-empty-"))[:16]
+    made = []
+    number = 0
+    for u in units:
+        mine = predicate(parse(u.bound), *live.key(parent)) if by_columns else "true"
+        stages = []
+        for leaf in live.table.leaves(u.oid):
+            number += 1
+            inside = " AND ".join([mine, *live.path_predicate(leaf, u)])
+            stage = live.as_it_was(
+                f"gpr_{digest}_{number}", leaf, live.table.root, predicate=inside
+            )
+            stages.append(replace(stage, path=live.path_below(leaf, u)))
+        made.append(
+            NewPartition(
+                name=u.name,
+                partition=subtree.label(u),
+                bound=u.bound,
+                stages=tuple(stages),
+                key=mine,
+                middles=live.middles(u, live.table.root, stages),
+                columns=live.table.root,
+            )
+        )
+    anything = " OR ".join(m.key for m in made)
+    return ReplacePartitions(
+        id=id,
+        title=title,
+        parent=parent,
+        above=above,
+        gone=(),
+        made=tuple(made),
+        range_predicate=f"({anything})" if by_columns else "true",
+        default=default,
+        default_stages=parked(live, default, f"gpr_{digest}_d") if live.classic else (),
+        alone=_default_alone(live, units, parent, default),
+        beside=live.above(parent, -1),
+    )
+
+
+def _default_alone(
+    live: LiveTable, units: Sequence[Relation], parent: Relation, default: Unit | None
+) -> bool:
+    """Return whether only the default partition is left on Greenplum 6, which cannot drop the last
+    partition: what comes again is split off it. Raises Refusal where that is not possible.
+    """
+    going = {u.oid for u in units} | live.dropped
+    if not live.classic or default is None:
+        return False
+    if any(c.oid not in going | {default.relation.oid} for c in live.table.children(parent.oid)):
+        return False
+    if default.middles or live.above(parent) or not all(has_both_ends(u.bound) for u in units):
+        raise Refusal(
+            "only the default partition would be left, and Greenplum 6 could not create the others"
+            " again: it splits no partition that has subpartitions, and none without both ends"
+        )
+    return True
 
 
 def _locks_of(live: LiveTable, units: list[Relation]) -> int:

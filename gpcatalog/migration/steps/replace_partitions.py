@@ -4,7 +4,6 @@ built in staging tables.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -625,62 +624,6 @@ def parked(live: LiveTable, default: Unit | None, stem: str) -> tuple[StagingTab
         )
         if default is not None
         else ()
-    )
-
-
-def created_again(
-    live: LiveTable,
-    units: Sequence[Relation],
-    *,
-    id: str,
-    title: str,
-    parent: Relation,
-    above: str,
-    default: Unit | None,
-) -> ReplacePartitions:
-    """Return what creates dropped partitions again, empty.
-
-    Columns are the root's: it is there whatever else the plan did to the table.
-    """
-    by_columns = (
-        parent.split_by_columns
-    )  # of an expression, attaching proves that the default partition has none of the rows
-    digest = re.sub(r"\W", "", id.removeprefix("undo-").removeprefix("drop-empty-"))[:16]
-    made = []
-    number = 0
-    for u in units:
-        mine = predicate(parse(u.bound), *live.key(parent)) if by_columns else "true"
-        stages = []
-        for leaf in live.table.leaves(u.oid):
-            number += 1
-            inside = " AND ".join([mine, *live.path_predicate(leaf, u)])
-            stage = live.as_it_was(
-                f"gpr_{digest}_{number}", leaf, live.table.root, predicate=inside
-            )
-            stages.append(replace(stage, path=live.path_below(leaf, u)))
-        made.append(
-            NewPartition(
-                name=u.name,
-                partition=subtree.label(u),
-                bound=u.bound,
-                stages=tuple(stages),
-                key=mine,
-                middles=live.middles(u, live.table.root, stages),
-                columns=live.table.root,
-            )
-        )
-    anything = " OR ".join(m.key for m in made)
-    return ReplacePartitions(
-        id=id,
-        title=title,
-        parent=parent,
-        above=above,
-        gone=(),
-        made=tuple(made),
-        range_predicate=f"({anything})" if by_columns else "true",
-        default=default,
-        default_stages=parked(live, default, f"gpr_{digest}_d") if live.classic else (),
-        beside=live.above(parent, -1),
     )
 
 
