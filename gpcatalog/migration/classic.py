@@ -44,6 +44,7 @@ class Classic(Writer):
             "SET gp_autostats_mode = none;",
             "SET gp_default_storage_options = 'appendonly=false';",
             "SET default_with_oids = off;",
+            "SET gp_use_legacy_hashops = off;",
             "SET gp_enable_exchange_default_partition = on;",
         ]
 

@@ -153,6 +153,7 @@ class Declarative(Writer):
             ]
         return found
 
+                "SET gp_use_legacy_hashops = off;",
     def create_stage(self, context: Context, stage: StagingTable) -> str:
         table = qualified(stage.schema, stage.name)
         kind = "UNLOGGED TABLE" if stage.shape.persistence == "u" else "TABLE"

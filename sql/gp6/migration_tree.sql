@@ -1,6 +1,6 @@
 -- One partitioned table for a migration: every partition with its bound, owner, grants, storage, comment and key.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_class, pg_partition, pg_partition_rule, pg_attribute, gp_distribution_policy, pg_description; opens no table
+-- locks: AccessShareLock on pg_class, pg_partition, pg_partition_rule, pg_attribute, gp_distribution_policy, pg_opclass, pg_description; opens no table
 -- cost: one index lookup per partition
 WITH tree AS (
     SELECT {root}::oid AS oid, NULL::oid AS rule
@@ -35,10 +35,8 @@ SELECT c.oid::int8 AS oid,
        c.relpersistence::text AS persistence,
        COALESCE(pg_catalog.obj_description(c.oid, 'pg_class'), '') AS comment,
        c.relreplident::text AS replica_identity,
-       CASE WHEN g.policytype = 'r' THEN 'REPLICATED' WHEN g.distkey IS NULL OR g.distkey::text = '' THEN 'RANDOMLY'
-            ELSE 'BY (' || pg_catalog.array_to_string(ARRAY(
-                SELECT pg_catalog.quote_ident(a.attname) FROM pg_catalog.generate_subscripts(g.distkey, 1) k
-                  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = g.distkey[k] ORDER BY k), ', ') || ')' END AS distribution,
+-- include distribution
+       AS distribution,
        CASE below.parkind WHEN 'r' THEN 'range' WHEN 'l' THEN 'list' ELSE '' END AS strategy,
        '' AS split,
        COALESCE(pg_catalog.array_to_string(ARRAY(
@@ -60,6 +58,6 @@ SELECT c.oid::int8 AS oid,
   LEFT JOIN LATERAL (SELECT w.parchildrelid FROM pg_catalog.pg_partition_rule w WHERE w.oid = r.parparentrule OFFSET 0) up ON true
   LEFT JOIN pg_catalog.pg_partition below
          ON below.parrelid = {root} AND NOT below.paristemplate AND below.parlevel = COALESCE(p.parlevel + 1, 0)
-  LEFT JOIN LATERAL (SELECT w.policytype, w.distkey FROM pg_catalog.gp_distribution_policy w WHERE w.localoid = t.oid OFFSET 0) g ON true
+  LEFT JOIN LATERAL (SELECT w.localoid, w.policytype, w.distkey, w.distclass FROM pg_catalog.gp_distribution_policy w WHERE w.localoid = t.oid OFFSET 0) g ON true
  CROSS JOIN (SELECT pg_catalog.max(parlevel) AS deepest FROM pg_catalog.pg_partition WHERE parrelid = {root} AND NOT paristemplate) top
  ORDER BY c.oid

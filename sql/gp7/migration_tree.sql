@@ -1,6 +1,6 @@
 -- One partitioned table for a migration: every partition with its bound, owner, grants, storage, comment and key.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_class, pg_inherits, pg_partitioned_table, pg_attribute, gp_distribution_policy, pg_description; opens no table
+-- locks: AccessShareLock on pg_class, pg_inherits, pg_partitioned_table, pg_attribute, gp_distribution_policy, pg_opclass, pg_description; opens no table
 -- cost: one index lookup per partition
 WITH RECURSIVE
 -- include partitions_of_root
@@ -27,10 +27,8 @@ SELECT c.oid::int8 AS oid, t.parent::int8 AS parent, t.level::int4 AS level,
        c.relpersistence::text AS persistence,
        COALESCE(pg_catalog.obj_description(c.oid, 'pg_class'), '') AS comment,
        c.relreplident::text AS replica_identity,
-       CASE WHEN g.policytype = 'r' THEN 'REPLICATED' WHEN g.distkey IS NULL OR g.distkey::text = '' THEN 'RANDOMLY'
-            ELSE 'BY (' || pg_catalog.array_to_string(ARRAY(
-                SELECT pg_catalog.quote_ident(a.attname) FROM pg_catalog.generate_subscripts(g.distkey, 1) k
-                  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = g.distkey[k] ORDER BY k), ', ') || ')' END AS distribution,
+-- include distribution
+       AS distribution,
        CASE pt.partstrat WHEN 'r' THEN 'range' WHEN 'l' THEN 'list' WHEN 'h' THEN 'hash' ELSE '' END AS strategy,
        COALESCE(pg_catalog.pg_get_partkeydef(c.oid), '') AS split,
        COALESCE(pg_catalog.array_to_string(ARRAY(

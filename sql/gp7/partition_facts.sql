@@ -6,13 +6,12 @@
 -- include tree
 SELECT t.root::int8 AS root, t.oid::int8 AS oid,
        CASE WHEN t.oid = t.root THEN 'distribution' ELSE 'other distribution' END AS fact,
-       CASE WHEN g.policytype = 'r' THEN 'REPLICATED' WHEN g.distkey IS NULL OR g.distkey::text = '' THEN 'RANDOMLY'
-            ELSE 'BY (' || pg_catalog.array_to_string(ARRAY(
-                SELECT pg_catalog.quote_ident(a.attname) FROM pg_catalog.generate_subscripts(g.distkey, 1) k
-                  JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum = g.distkey[k] ORDER BY k), ', ') || ')' END AS detail
+-- include distribution
+       AS detail
   FROM tree t JOIN pg_catalog.gp_distribution_policy g ON g.localoid = t.oid
   JOIN pg_catalog.gp_distribution_policy top ON top.localoid = t.root
  WHERE t.oid = t.root OR g.policytype <> top.policytype OR g.distkey::text IS DISTINCT FROM top.distkey::text
+       OR g.distclass::text IS DISTINCT FROM top.distclass::text
        OR g.numsegments <> top.numsegments
 UNION ALL
 -- include in_the_way
