@@ -134,8 +134,9 @@ class Declarative(Writer):
     validated and dropped again.
     """
 
-    def __init__(self, *, greenplum: bool) -> None:
+    def __init__(self, *, greenplum: bool, version_num: int = 0) -> None:
         self.greenplum = greenplum
+        self.version_num = version_num
 
     def settings(self) -> list[str]:
         # compiling the catalog queries of the journal would take longer than running them
@@ -144,16 +145,18 @@ class Declarative(Writer):
             "SET jit = off;",
             "SET default_table_access_method = heap;",
         ]
+        if self.version_num >= 170000:
+            found.append("SET transaction_timeout = 0;")
         if self.greenplum:
             # it warns that partitions keep their names when their parent is renamed: so they shall
             found += [
                 "SET client_min_messages = error;",
                 "SET gp_autostats_mode = none;",
                 "SET gp_default_storage_options = '';",
+                "SET gp_use_legacy_hashops = off;",
             ]
         return found
 
-                "SET gp_use_legacy_hashops = off;",
     def create_stage(self, context: Context, stage: StagingTable) -> str:
         table = qualified(stage.schema, stage.name)
         kind = "UNLOGGED TABLE" if stage.shape.persistence == "u" else "TABLE"

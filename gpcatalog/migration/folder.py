@@ -23,7 +23,9 @@ REFUSED_SHOWN = 50  # steps of a table that are listed with the reason why they 
 
 def writer_for(server: Server) -> Writer:
     """The SQL of this server's generation."""
-    return Classic() if server.classic_partitions else Declarative(greenplum=server.greenplum)
+    if server.classic_partitions:
+        return Classic()
+    return Declarative(greenplum=server.greenplum, version_num=server.version_num)
 
 
 def comment(lines: list[str]) -> str:

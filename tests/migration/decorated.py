@@ -142,8 +142,10 @@ class TableMaker:
             if shape.deep
             else ""
         )
+        # tables of a cluster that was upgraded from Greenplum 5 have the hash functions of then
+        by = self.r.choice(("id", "id", "id cdbhash_int4_ops"))
         made = (
-            f"CREATE TABLE {shape.name} ({shape.columns}){self.r.choice(_STORAGE)} DISTRIBUTED BY (id) PARTITION BY RANGE (d){sub}"
+            f"CREATE TABLE {shape.name} ({shape.columns}){self.r.choice(_STORAGE)} DISTRIBUTED BY ({by}) PARTITION BY RANGE (d){sub}"
             f" (START (date '{_FIRST}') END (date '{_FIRST + timedelta(shape.days)}') EVERY (interval '1 day')"
             f"{', DEFAULT PARTITION rest' if shape.rest else ''})"
         )

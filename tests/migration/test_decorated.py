@@ -23,10 +23,12 @@ SETTINGS = {
     "gp6_dsn": (
         "gp_default_storage_options = 'appendonly=true, orientation=column'",
         "default_with_oids = on",
+        "gp_use_legacy_hashops = on",
     ),
     "gp7_dsn": (
         "default_table_access_method = ao_column",
         "gp_default_storage_options = 'compresstype=zstd, blocksize=65536'",
+        "gp_use_legacy_hashops = on",
     ),
 }
 
