@@ -145,22 +145,24 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
             *step.rests_on,
             (f"afterwards the partition also accepts rows outside {leaf.bound}"),
         ),
-        lost=(
-            *grants_lost(leaf.grants, [middle], leaf.name),
-            *live.others_lost(
-                [middle], leaf, "the new partition", encoded=leaf.storage == "ao_column"
-            ),
-            *replaced([table.traits.get(middle.oid, {})], table.traits[leaf.oid]),
-            *(
-                [f"comment on {middle.name}: the new partition has the comment of {leaf.name}"]
-                if middle.comment
-                else []
-            ),
-        ),
+        lost=tuple(_lost(live, middle, leaf)),
     )
     return up, replace(
         up, id=f"undo-{up.id}", title=f"rollback: {up.title}", up=False, rests_on=(), lost=()
     )
+
+
+def _lost(live: LiveTable, middle: Relation, leaf: Relation) -> list[str]:
+    """What the intermediate has, and the leaf that takes its place does not."""
+    traits, encoded = live.table.traits, leaf.storage == "ao_column"
+    found = [
+        *grants_lost(leaf.grants, [middle], leaf.name),
+        *live.others_lost([middle], leaf, "the new partition", encoded=encoded),
+        *replaced([traits.get(middle.oid, {})], traits[leaf.oid]),
+    ]
+    if middle.comment:
+        found.append(f"comment on {middle.name}: the new partition has the comment of {leaf.name}")
+    return found
 
 
 register(StepHandler(_translate, divisible=True), "flatten")

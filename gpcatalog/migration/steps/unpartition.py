@@ -205,15 +205,22 @@ def _others_lost(live: LiveTable, leaves: Sequence[Relation], like: Relation) ->
     return found + others_lost(stored, kept, "the table", f"that of {like.name}")
 
 
-def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Translation:
-    """All leaves become one table, stored like the newest of them."""
-    table, root = live.table, live.table.root
+def _checked(live: LiveTable, step: op.Unpartition) -> list[Relation]:
+    """Return the leaves in the order of the plan. Raises Refusal."""
     leaves = [live.live(leaf.oid, leaf.name, leaf.bound) for leaf in step.leaves]
-    every = table.leaves(root.oid)
-    if {leaf.oid for leaf in leaves} != {leaf.oid for leaf in every}:
+    if {leaf.oid for leaf in leaves} != {
+        leaf.oid for leaf in live.table.leaves(live.table.root.oid)
+    }:
         raise Refusal("changed since it was planned: it has other leaves now")
     live.leaf_obstacles(leaves)
     live.refuse_partly_unlogged(leaves)
+    return leaves
+
+
+def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Translation:
+    """All leaves become one table, stored like the newest of them."""
+    table, root = live.table, live.table.root
+    leaves, every = _checked(live, step), table.leaves(root.oid)
     hanging = _hanging(live, ask)
     asked = table.relations.get(step.new[0].like) if step.new else None
     like = asked if asked in leaves else max(leaves, key=lambda r: r.oid)
