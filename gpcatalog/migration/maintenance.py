@@ -86,12 +86,15 @@ def treatments(report: Report) -> list[Treatment]:
     return sorted(out, key=lambda t: -t.reclaimable)
 
 
-def _no_event_triggers(report: Report) -> list[str]:
-    """From PostgreSQL 17 on REINDEX runs event triggers, whose functions may belong to anybody."""
+def _since_17(report: Report) -> list[str]:
+    """Settings that PostgreSQL has since version 17. REINDEX runs event triggers since then, whose
+    functions may belong to anybody.
+    """
     server = generations.find(report.server.generation)
     if server is None or server.greenplum or server.base < 17:
         return []
     return [
+        "SET transaction_timeout = 0;",
         (
             "-- since version 17, REINDEX runs event triggers: functions of other roles would"
             " run with the privileges of the role that runs this script"
@@ -200,7 +203,7 @@ def _session(report: Report, window: Window) -> list[str]:
         "SET lock_timeout = '60s';",
         "SET client_min_messages = warning;",
         "SET search_path = pg_catalog, pg_temp;",
-        *_no_event_triggers(report),
+        *_since_17(report),
         *window.begin(report.taken.taken_at),
     ]
 
