@@ -72,7 +72,7 @@ def test_forward_and_back(
     files = made.written(dsn, tmp_path / "sql", plan, request=Request(mode=mode))
     roundtrip.expect_alike(plan, files)
     names = files.forward()
-    assert names or "GPCATALOG_TEST_SEEDS" in os.environ
+    assert len(names) >= 2 or "GPCATALOG_TEST_SEEDS" in os.environ
     if not names:  # of no table made by this seed
         return
     files.run("0000_prepare.sql")
