@@ -40,11 +40,8 @@ from gpcatalog.migration.writer import (
 from gpcatalog.model.bounds import parse
 from gpcatalog.model.names import first_lines, qualified, relation_name
 from gpcatalog.model.quantity import plural
-from gpcatalog.model.traits import Traits
+from gpcatalog.model.traits import Traits, without_statistics
 from gpcatalog.upkeep.steps import Create, NewUnit
-
-# of a partition alone: they describe its own rows, and their names are taken
-_OWN = ("statistics", "statistics name", "statistics target", "statistics comment")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,14 +267,14 @@ class _Creation:
     def _traits(self, leaf: Relation) -> Traits:
         """What a new leaf has from the one that it is like.
 
-        A CHECK that the table does not have describes that one's own rows; comments on columns do,
-        where they are not those of the table.
+        A CHECK that the table does not have describes that one's own rows, and so do statistics
+        objects, whose names are in use.
         """
         root = self.table.traits[self.table.root.oid]
         return {
             k: v
-            for k, v in self.table.traits[leaf.oid].items()
-            if k[0] not in _OWN and not (k[0] in ("check", "check comment") and k not in root)
+            for k, v in without_statistics(self.table.traits[leaf.oid]).items()
+            if not (k[0] in ("check", "check comment") and k not in root)
         }
 
     def _name(self, new: NewUnit) -> str:
