@@ -44,7 +44,7 @@ from gpcatalog.commands.streams import (
     say,
 )
 from gpcatalog.commands.usage_errors import in_own_words, is_usage_error
-from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.errors import CatalogError, Exit, Interrupted, raise_if_interrupted, received
 from gpcatalog.fleet import WORKER
 from gpcatalog.model.names import listed, printable
 from gpcatalog.model.plain_text import spelled_out
@@ -85,21 +85,6 @@ for command in (
     app.command(command.__name__)(complete(command))
 app.command("man")(complete(man))
 app.command(WORKER, hidden=True)(fleet.worker)
-
-
-_received: list[
-    int
-] = []  # signals that came: a library may turn the exception of one into an error of its own
-
-
-class Interrupted(BaseException):
-    """Ctrl-C or SIGTERM: unwinds everything, so that no session and no half-written file is
-    left.
-    """
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
 
 
 class LogFormat(StrEnum):
@@ -154,7 +139,7 @@ def _unwind(number: int, frame: FrameType | None) -> None:
         again.daemon = True
         again.start()
         return
-    _received.append(number)
+    received.append(number)
     signal.signal(number, signal.SIG_IGN)  # once is enough: cleaning up must not be interrupted
     raise Interrupted(number)
 
@@ -253,8 +238,7 @@ def _run() -> int:
             sys.stdout.flush()
             raise
         except Exception as e:
-            if _received:
-                raise Interrupted(_received[0]) from None
+            raise_if_interrupted()
             if type(e).__name__ == "NoArgsIsHelpError":
                 say(str(e))
                 return int(Exit.USAGE)

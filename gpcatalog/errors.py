@@ -1,4 +1,4 @@
-"""The one exception a user meets: what is wrong, what to do, and the exit code."""
+"""What ends a command early: a failure, with what to do and the exit code, or a signal."""
 
 from __future__ import annotations
 
@@ -60,3 +60,26 @@ class CatalogError(Exception):
         # message and hint in one line, for a list of what could not be read
         self.reason = message + (f"; {hint}" if hint else "")
         self.complete = complete  # what was to be written is: the output file is kept
+
+
+received: list[int] = []  # signals that came
+
+
+class Interrupted(BaseException):
+    """Ctrl-C or SIGTERM: unwinds everything, so that no session and no half-written file is
+    left.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def raise_if_interrupted() -> None:
+    """Raise Interrupted if a signal came.
+
+    For handlers of any exception: a library may turn the exception of a signal into an error of its
+    own (DuckDB: RuntimeError, "Query interrupted"), which is no bug and no damaged file.
+    """
+    if received:
+        raise Interrupted(received[0])

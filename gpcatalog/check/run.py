@@ -47,7 +47,7 @@ from gpcatalog.effects.keys import unknown_table
 from gpcatalog.effects.live_catalog import BaselineError
 from gpcatalog.effects.schema_state import SchemaState
 from gpcatalog.effects.session import rolled_back
-from gpcatalog.errors import CatalogError
+from gpcatalog.errors import CatalogError, raise_if_interrupted
 from gpcatalog.model.finding import Finding, Severity
 
 _LAST = "internal-error"
@@ -196,6 +196,7 @@ def _effect(state: SchemaState, statement: Statement, undone: bool) -> Effect:
     except BaselineError:
         raise
     except Exception as e:  # one statement must never lose the whole run
+        raise_if_interrupted()
         return Effect(unknown=[_bug(e)], failed=_bug(e))
     if statement.command == "\\gexec":
         effect.add_unknown("statements run by \\gexec")
@@ -367,6 +368,7 @@ def _judge(name: str, check: checks.Check, subject: RuleContext) -> None:
     except BaselineError:
         raise
     except Exception as e:
+        raise_if_interrupted()
         subject.effect.failed = subject.effect.failed or f"{_bug(e)}, rule {name}"
 
 
@@ -473,6 +475,7 @@ class _Run:
             except BaselineError:
                 raise
             except Exception as e:  # one rule must never lose the whole run
+                raise_if_interrupted()
                 effect.failed = effect.failed or f"{_bug(e)}, rule {name}"
         if self.last is not None:
             self.last(subject)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from gpcatalog.commands import streams
-from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.errors import CatalogError, Exit, raise_if_interrupted
 from gpcatalog.model.file_choice import FileChoice
 from gpcatalog.model.names import printable
 
@@ -157,9 +157,11 @@ class FleetRun:
                         )
                     results[database] = work(run.name, database, path)
                 except CatalogError as e:
+                    raise_if_interrupted()
                     run.unread[database] = e.reason
                     run.fail(e.exit_code)
                 except Exception as e:  # a bug in one database must not hide the others
+                    raise_if_interrupted()
                     text = " ".join(str(e).split())[:300]
                     run.unread[database] = f"internal error: {type(e).__name__}: {text}"
                     run.fail(Exit.INTERNAL)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.errors import CatalogError, Exit, raise_if_interrupted
 from gpcatalog.fleet.messages import Failed, Job, Listed, Message, Reading, Taken
 from gpcatalog.fleet.patterns import choose
 
@@ -82,8 +82,10 @@ def read_cluster(job: Job, send: Callable[[Message], None]) -> None:
         try:
             path = _take(job, of_database(job.conninfo, name), name, send)
         except CatalogError as e:
+            raise_if_interrupted()
             send(Failed(name, e.reason, int(e.exit_code)))
         except Exception as e:  # a bug in one database must not hide the others
+            raise_if_interrupted()
             text = " ".join(str(e).split())[:300]
             send(Failed(name, f"internal error: {type(e).__name__}: {text}", int(Exit.INTERNAL)))
         else:
