@@ -12,7 +12,6 @@ from datetime import date, timedelta
 
 import psycopg
 
-_FIRST = date(2022, 1, 1)
 _TYPES = (
     *("int", "bigint", "text", "varchar(20)", "numeric(9,2)", "date", "timestamptz", "boolean"),
     *("jsonb", "int[]", "odd_color", "odd_day", "bytea", "uuid", "point"),
@@ -103,11 +102,12 @@ class _Shape:
 
 
 class TableMaker:
-    """Statements of tables. greenplum: with the PARTITION BY of Greenplum"""
+    """Statements of tables. greenplum: with the PARTITION BY of Greenplum; first: the day of the first partition"""
 
-    def __init__(self, seed: int, *, greenplum: bool) -> None:
+    def __init__(self, seed: int, *, greenplum: bool, first: date = date(2022, 1, 1)) -> None:
         self.r = random.Random(seed)
         self.greenplum = greenplum
+        self.first = first
 
     def table(self, number: int) -> tuple[str, list[str]]:
         """Name of a table, and the statements that make and fill it."""
@@ -131,7 +131,7 @@ class TableMaker:
         for _ in range(r.randint(2, 9)):
             found += self._property(name, leaves, more)
         found.append(
-            f"INSERT INTO {name} (id, d, v) SELECT i, date '{_FIRST}' + i % {days}, (ARRAY['a','b','c'])[1 + i % 3]"
+            f"INSERT INTO {name} (id, d, v) SELECT i, date '{self.first}' + i % {days}, (ARRAY['a','b','c'])[1 + i % 3]"
             f" FROM generate_series(1, {days * 6}) i"
         )
         return name, found
@@ -146,7 +146,7 @@ class TableMaker:
         by = self.r.choice(("id", "id", "id cdbhash_int4_ops"))
         made = (
             f"CREATE TABLE {shape.name} ({shape.columns}){self.r.choice(_STORAGE)} DISTRIBUTED BY ({by}) PARTITION BY RANGE (d){sub}"
-            f" (START (date '{_FIRST}') END (date '{_FIRST + timedelta(shape.days)}') EVERY (interval '1 day')"
+            f" (START (date '{self.first}') END (date '{self.first + timedelta(shape.days)}') EVERY (interval '1 day')"
             f"{', DEFAULT PARTITION rest' if shape.rest else ''})"
         )
         tails = ("_2_prt_a", "_2_prt_o") if shape.deep else ("",)
@@ -159,9 +159,7 @@ class TableMaker:
         found, leaves = [f"CREATE TABLE {shape.name} ({shape.columns}) PARTITION BY RANGE (d)"], []
         for n in range(shape.days):
             leaf = f'{shape.schema}"{shape.plain}_p{n}"'
-            bound = (
-                f"FOR VALUES FROM ('{_FIRST + timedelta(n)}') TO ('{_FIRST + timedelta(n + 1)}')"
-            )
+            bound = f"FOR VALUES FROM ('{self.first + timedelta(n)}') TO ('{self.first + timedelta(n + 1)}')"
             if shape.deep:
                 found += [
                     f"CREATE TABLE {leaf} PARTITION OF {shape.name} {bound} PARTITION BY LIST (v)",

@@ -26,6 +26,7 @@ from gpcatalog.migration.operations import (
 from gpcatalog.migration.predicates import Refusal, predicate
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.steps.replace_partitions import ReplacePartitions, parked
+from gpcatalog.migration.traits import PropertyStatements
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
     Phase,
@@ -49,6 +50,7 @@ class CreatePartitions(PartitionOperation):
     """New partitions of one parent, each like `like`.
 
     likes: it, and all that is below it; swaps: for each new partition, what attaches it
+    closed: row security is enabled for some of them, which get it without policies
     move:  rows of the default partition are moved into them; only_with_rows: and nothing is
            created without such rows
     """
@@ -56,6 +58,7 @@ class CreatePartitions(PartitionOperation):
     like: Relation
     likes: tuple[Relation, ...]
     swaps: tuple[ReplacePartitions, ...]
+    closed: bool = False
     move: bool = False
     only_with_rows: bool = False
 
@@ -63,7 +66,14 @@ class CreatePartitions(PartitionOperation):
         return f"create {plural(len(self.swaps), 'partition')}"
 
     def details(self) -> list[str]:
-        return first_lines([f"  {s.made[0].name} {s.made[0].bound}" for s in self.swaps], 10)
+        found = first_lines([f"  {s.made[0].name} {s.made[0].bound}" for s in self.swaps], 10)
+        if self.closed:
+            found.append(
+                f"  row security is enabled as in {self.like.name}, but its policies are not"
+                " copied: queries on the table are not affected, and other roles than the owner"
+                " see no rows in the new partition itself"
+            )
+        return found
 
     def grants(self) -> Sequence[Grant]:
         return [g for s in self.swaps for g in s.grants()]
@@ -277,6 +287,22 @@ class _Creation:
             if not (k[0] in ("check", "check comment") and k not in root)
         }
 
+    def _closed(self, relation: Relation) -> bool:
+        return any(h.what == "row security" for h in self.table.dependents.get(relation.oid, ()))
+
+    def _protected(
+        self, dress: PropertyStatements, relation: Relation, final: str
+    ) -> PropertyStatements:
+        """The statements, and the one that enables row security where the relation has it.
+
+        The new one has the same privileges, and would show its rows to everybody who has them.
+        """
+        if not self._closed(relation):
+            return dress
+        table = qualified(relation.schema, final)
+        enable = f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;"
+        return replace(dress, after=(*dress.after, enable))
+
     def _name(self, new: NewUnit) -> str:
         """Relation name of a new partition: Greenplum 6 makes it from the label."""
         name = new.name
@@ -325,6 +351,9 @@ class _Creation:
                 path = (*path[:-1], replace(path[-1], relation=final))
             inside = " AND ".join([mine, *live.path_predicate(leaf, like)])
             stages.append(self._stage(f"gpu_{self.digest}_{number}_{n}", leaf, final, inside, path))
+        dressed = live.with_properties(
+            middles, table.traits[table.root.oid], stages[0].name, self._traits
+        )
         return (
             NewPartition(
                 name=name,
@@ -332,8 +361,8 @@ class _Creation:
                 bound=new.bound,
                 stages=tuple(stages),
                 key=mine,
-                middles=live.with_properties(
-                    middles, table.traits[table.root.oid], stages[0].name, self._traits
+                middles=tuple(
+                    replace(m, dress=self._protected(m.dress, m.like, m.name)) for m in dressed
                 ),
                 columns=table.root,
             ),
@@ -359,6 +388,7 @@ class _Creation:
             stage,
             final=final,
             comment="",
+            dress=self._protected(stage.dress, leaf, final),
             indexes=indexes,
             path=path,
             sources=sources,
@@ -400,6 +430,7 @@ class _Creation:
             like=self.like,
             likes=live.unit(self.like).everything,
             swaps=tuple(swaps),
+            closed=any(self._closed(r) for r in live.unit(self.like).everything),
             move=self.move,
             only_with_rows=step.only_with_rows,
         )
