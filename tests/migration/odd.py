@@ -959,6 +959,25 @@ GREENPLUM = (
         rows=_TWO,
         storage="appendonly=true",
     ),
+    _gp(
+        "all_in_default_deep",
+        split="PARTITION BY RANGE (d) SUBPARTITION BY LIST (v) SUBPARTITION TEMPLATE (SUBPARTITION a VALUES ('a'), DEFAULT SUBPARTITION o)"
+        " (START (date '2022-01-01') END (date '2022-01-09') EVERY (interval '1 day'), DEFAULT PARTITION rest)",
+        rows="INSERT INTO {t} SELECT i, '2030-01-01', 'v' FROM generate_series(1, 20) i",
+    ),
+    _gp(
+        "all_empty_below_one",
+        split="PARTITION BY LIST (v) SUBPARTITION BY RANGE (d) SUBPARTITION TEMPLATE (START (date '2022-01-01') END (date '2022-01-09')"
+        " EVERY (interval '1 day')) (PARTITION a VALUES ('a'), PARTITION b VALUES ('b'))",
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 8, 'a' FROM generate_series(1, 80) i",
+    ),
+    _gp(
+        "all_in_default_below",
+        split=_SUB.format(
+            s="SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b'), DEFAULT SUBPARTITION o"
+        ),
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, 'z' FROM generate_series(1, 120) i",
+    ),
 )
 
 SHARED = (

@@ -100,10 +100,28 @@ def ages(
                     drop[i] = empty[i] & usable[i - s] & closed & (cal_high[i] <= edge[i])
         if w.empty != "drop":
             drop[here] = False
+        if generation.rule_catalogs:
+            _keep_some(r, s, sets[here], why[here], drop)
         kept = np.flatnonzero(~drop[here])
         if not len(kept):  # a table keeps its last partition
             drop[e - 1] = False
     return edge, drop, past
+
+
+def _keep_some(
+    root: Root, start: int, sets: npt.NDArray[np.int32], why: npt.NDArray[np.int8], drop: Bools
+) -> None:
+    """Keep the last partition of every parent on Greenplum 6, which has none without partitions.
+
+    A default partition can stay alone only where a rollback can split the others off it again: at
+    the one level of a table.
+    """
+    alone = root.level == root.depth == 1
+    for at in np.unique(sets).tolist():
+        i = np.flatnonzero(sets == at)
+        others = i[why[i] != KeepReason.DEFAULT] + start
+        if len(others) and drop[others].all() and (len(others) == len(i) or not alone):
+            drop[others[-1]] = False
 
 
 def named(batch: list[Root], root: Ints) -> Bools:
