@@ -18,7 +18,7 @@ from tests.conftest import also, fresh_database
 from tests.migration import made, odd
 from tests.migration.decorated import TableMaker, fill
 from tests.migration.test_decorated import SETTINGS, seeds
-from tests.upkeep.test_live import night
+from tests.upkeep.test_live import daily, night
 
 TABLES = 8
 DAYS_BEFORE = 5  # the first partition; the newest of six is today's, that of fourteen in a week
@@ -58,8 +58,7 @@ WORDS = {
     "publication": "SELECT pubname FROM pg_publication_rel r JOIN pg_publication p ON p.oid = prpubid WHERE prrelid = {oid}",
     "comment": "SELECT objsubid, description FROM pg_description WHERE objoid = {oid} AND classoid = 'pg_class'::regclass",
     "rule": "SELECT rulename FROM pg_rewrite WHERE ev_class = {oid}",
-    "toast": "SELECT t.reloptions FROM pg_class c JOIN pg_class t ON t.oid = c.reltoastrelid WHERE c.oid = {oid}"
-    " AND t.reloptions IS NOT NULL",
+    "toast": "SELECT t.reloptions FROM pg_class c JOIN pg_class t ON t.oid = c.reltoastrelid WHERE c.oid = {oid}",
 }
 
 # tables that upkeep leaves alone, which it says: a generated column of the partition's own, and what Greenplum 6 does not give new partitions
@@ -139,7 +138,9 @@ def differing(was: dict[str, Any], now: dict[str, Any], path: str = "") -> list[
     found = []
     for key in sorted(was.keys() | now.keys()):
         a, b = was.get(key), now.get(key)
-        if a == b:
+        if a == b or (
+            key == "toast" and not (a and b)
+        ):  # a dropped column can have been the reason for one
             continue
         if isinstance(a, dict) and isinstance(b, dict):
             found += differing(a, b, f"{path}{key} / ")
@@ -158,24 +159,24 @@ def differing(was: dict[str, Any], now: dict[str, Any], path: str = "") -> list[
 
 
 def as_documented(
-    portrait: dict[str, Any], root: dict[str, Any], *, classic: bool
+    portrait: dict[str, Any], root: dict[str, Any], *, classic: bool, below: bool = False
 ) -> dict[str, Any]:
     """What docs/upkeep.md says of a new partition like this one."""
     found = dict(portrait)
     for gone in ("comment", "statistics", "publication", "policy"):
         found.pop(gone, None)
-    # nothing of a column without data; the definition, whatever its state
-    found["toast"] = []
     tables = {words.split()[2] for words, _ in root.get("trigger", ())}
     names = {words[0] for words in root["constraint"]}
     found["constraint"] = [
         c for c in found["constraint"] if not c[1].startswith("CHECK") or c[0] in names
     ]
-    left_out = {"attidentity"}  # ATTACH gives it to a partition, not to those below it
+    # ATTACH gives it to a partition, not to those below it
+    left_out = {"attidentity"} if below else set()
     if classic and any(k.startswith("below") for k in found):
         # Greenplum 6 makes what lies between the table and its leaves, and no row is stored there
         found.pop("encoding", None)
         left_out.add("attstattarget")
+    # the definition, whatever its state
     found["trigger"] = [w for w, _ in found.get("trigger", ()) if w.split()[2] in tables]
     return {
         k: [
@@ -183,7 +184,7 @@ def as_documented(
             for x in v
         ]
         if isinstance(v, list)
-        else as_documented(v, root, classic=classic)
+        else as_documented(v, root, classic=classic, below=True)
         for k, v in found.items()
     }
 
@@ -225,6 +226,36 @@ def test_they_equal_the_newest(fixture: str, seed: int, request: pytest.FixtureR
             created += 1
             assert bound > before[table][0][2]
             problems += [f"{name} {d}" for d in differing(wanted, documented(now))]
-        assert table in refused or len(look.partitions(root)) >= len(before[table])
+        # Greenplum 6 creates several at once, when half of the cover is left
+        assert look.classic or table in refused or len(look.partitions(root)) > len(before[table])
     assert created
     assert problems == [], "\n".join(problems[:40])
+
+
+@pytest.mark.parametrize("fixture", ["gp7_dsn", also("pg_dsn"), "pgnew_dsn"])
+def test_row_security_of_the_newest_is_there(fixture: str, request: pytest.FixtureRequest) -> None:
+    """A role that has the newest partition's privileges sees no row of a new one."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "new_closed")
+    made.roles(dsn, "upkeep_reader")
+    daily(dsn, "t", 5)
+    look = Portraits(dsn)
+    request.addfinalizer(look.conn.close)
+    root = int(made.asked(dsn, "SELECT 't'::regclass::oid::int8")[0][0])
+    newest = look.partitions(root)[-1]
+    made.execute(
+        dsn,
+        f"GRANT SELECT ON {newest[1]} TO upkeep_reader",
+        f"ALTER TABLE {newest[1]} ENABLE ROW LEVEL SECURITY",
+        f"CREATE POLICY p ON {newest[1]} USING (v > 3)",
+    )
+    year, text = night(dsn, POLICY)
+    assert f"row security is enabled as in {newest[1]}, but its policies are not" in text
+    done = year.run(text)
+    assert done.returncode == 0, done.stderr
+    _, new, bound = look.partitions(root)[-1]
+    assert new != newest[1]
+    made.execute(dsn, f"INSERT INTO t (d, v) VALUES ('{re.findall('[0-9-]{10}', bound)[0]}', 9)")
+    count = f"SELECT count(*) FROM {new}"
+    assert look.conn.execute(count.encode()).fetchone() == (1,)
+    look.conn.execute("SET ROLE upkeep_reader")
+    assert look.conn.execute(count.encode()).fetchone() == (0,)
