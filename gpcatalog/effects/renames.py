@@ -19,6 +19,9 @@ def move_table(state: SchemaState, table: Table, schema: str, name: str) -> None
             state._read(state.new_schema(view_schema), view_name)
     state.forget(table, moved=True)
     table.schema, table.name = new
+    if schema != old[0]:  # partitions stay where they are
+        for part in table.relations():
+            part.schema = part.schema or old[0] or "public"
     if old in state.before:
         state.before.add(new)
     for other in state.tables.values():

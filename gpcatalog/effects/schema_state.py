@@ -29,7 +29,7 @@ from gpcatalog.effects.handlers.registry import (
     NOT_COUNTED,
     UNLESS_CASCADE,
 )
-from gpcatalog.effects.keys import Key, fold, object_name, qualified
+from gpcatalog.effects.keys import Key, object_name, qualified
 from gpcatalog.effects.live_catalog import LiveCatalog
 from gpcatalog.effects.relations import Partition, Size, Table, View, index_rows
 from gpcatalog.effects.session import Defaults
@@ -143,13 +143,20 @@ class SchemaState:
         )
 
     def guess(self, name: exp.Expression, table: Table) -> str:
-        """Why IF EXISTS may not find a table that is known: it is in a schema that search_path, as
-        far as it is known, does not have; "" if it has.
+        """Why IF EXISTS may not find a table that is known; "" if it does.
+
+        Without a schema: search_path, as far as it is known, does not have that of the table. With
+        one: the table was created without a schema, before search_path was set.
         """
+        written = qualified(name)[0]
         path = ("", *(self.path or ["public"]))
-        if table.temporary or table.schema in path or qualified(name)[0]:
+        if table.temporary or (not written and table.schema in path):
             return ""
-        return f"whether search_path has schema {table.schema} of {table.title}"
+        if not written:
+            return f"whether search_path has schema {table.schema} of {table.title}"
+        if table.schema or written in ("public", "pg_temp"):
+            return ""
+        return f"whether {table.title} is in schema {written}, which search_path decides"
 
     @property
     def new_objects(self) -> str:
@@ -658,8 +665,6 @@ class SchemaState:
                 return Effect(minor=[MINOR[kind]])
             if kind in NO_EFFECT or (kind in UNLESS_CASCADE and not cascades(tree)):
                 return Effect()
-            if kind == "DropFunction" and not self._may_be_used(tree):
-                return Effect(minor=["catalog rows of the dropped objects"])
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).upper()
             return Effect(unknown=[NOT_COUNTED.get(kind) or f"effect of {words}"])
         try:
@@ -668,23 +673,6 @@ class SchemaState:
             return Effect(unknown=[str(e)])
         effect.check_shapes(self.edition)
         return effect
-
-    def _may_be_used(self, tree: exp.Expression) -> bool:
-        """Whether a relation may depend on one of the functions that are dropped: a view, an index,
-        a column by its type.
-        """
-        names = {
-            fold(f.this if isinstance(f.this, exp.Identifier) else f.this.args.get("this"))
-            for f in tree.args.get("functions") or [tree.args["function"]]
-        }
-        if not names <= self.routines.keys() or self.existing is not None or self.opaque:
-            return True
-        keys = [key for table in self.tables.values() for key in (*table.indexes, *table.only)]
-        if any(key.expressions or key.predicate or not key.simple for key in keys) or any(
-            t.reads for t in self.tables.values()
-        ):
-            return True
-        return bool(self.types.made) or any(view.rule for view in self.views.values())
 
     def reconnect(self) -> None:
         """The next session begins: with what ALTER DATABASE and ALTER ROLE have set."""

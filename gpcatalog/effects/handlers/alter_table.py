@@ -505,7 +505,7 @@ def rewrite(state: SchemaState, tree: exp.Expression) -> Effect:
     return effect
 
 
-@handles("AlterTable", "AlterIndex", "AlterView")
+@handles("AlterTable", "AlterIndex", "AlterView", "AlterMaterializedView")
 def alter_relation(state: SchemaState, tree: exp.Expression) -> Effect:
     """ALTER of a view, index or sequence that is written as ALTER TABLE, too."""
     if (

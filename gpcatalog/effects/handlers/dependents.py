@@ -52,7 +52,7 @@ def _with_expressions(state: SchemaState, table: Table) -> bool:
     return (
         not table.known
         or any(k.expressions or k.predicate or len(k.simple) < k.columns for k in keys)
-        or any(c.generated or _made(state, c.type) for c in table.columns)
+        or any(c.generated or not_built_in(state, c.type) for c in table.columns)
     )
 
 
@@ -71,10 +71,11 @@ def _with_types(state: SchemaState, table: Table) -> bool:
     Columns are kept with the built-in type that an enum or a domain is stored as. A column that is
     dropped keeps its row, an index of it does not.
     """
-    return _indexed(state, table) or any(_made(state, c.type) for c in table.columns)
+    return _indexed(state, table) or any(not_built_in(state, c.type) for c in table.columns)
 
 
-def _made(state: SchemaState, kind: str) -> bool:
+def not_built_in(state: SchemaState, kind: str) -> bool:
+    """Whether a type was created by the script, or is unknown."""
     plain = kind.removesuffix("[]").removeprefix("_")
     return plain in state.types.made or state.types.resolved(plain, -1)[0] == ""
 

@@ -71,9 +71,7 @@ NO_EFFECT = frozenset(
     Unlisten Values TableQuery MergeRows Wait""".split()
 )
 # the same, unless CASCADE drops dependent objects
-UNLESS_CASCADE = frozenset(
-    "DropAggregate DropCast DropFunction DropLanguage DropOperator DropTransform".split()
-)
+UNLESS_CASCADE = frozenset("DropAggregate DropCast DropLanguage DropOperator DropTransform".split())
 # statements that create objects that are not relations: their rows are not counted
 MINOR = {
     "CreateFunction": "catalog rows of a function",
@@ -99,6 +97,5 @@ NO_RELATIONS = frozenset(
 }
 # statements whose created objects are unknown
 NOT_COUNTED = {
-    "CreateExtension": "objects created by CREATE EXTENSION",
     "ImportForeignSchema": "foreign tables created by IMPORT FOREIGN SCHEMA",
 }

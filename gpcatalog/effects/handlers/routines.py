@@ -11,12 +11,18 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.create_table import columns_of_query, created, set_storage
+from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import MINOR, handles
 from gpcatalog.effects.handlers.session import set_variable
 from gpcatalog.effects.keys import fold, qualified, unknown_table
 from gpcatalog.effects.query_columns import result_of
 from gpcatalog.effects.relations import Table
-from gpcatalog.effects.straight_code import Routine, signature_of, statements_of
+from gpcatalog.effects.straight_code import (
+    Routine,
+    forget_routines,
+    signature_of,
+    statements_of,
+)
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -296,6 +302,38 @@ def create_aggregate(state: SchemaState, tree: exp.Expression) -> Effect:
     state.results[name] = None
     state.routines.setdefault(name, False)
     return Effect(minor=[MINOR["CreateAggregate"]])
+
+
+@handles("DropFunction")
+def drop_functions(state: SchemaState, tree: exp.Expression) -> Effect:
+    """DROP FUNCTION, PROCEDURE or ROUTINE; with CASCADE, relations may depend on them."""
+    forget_routines(state, tree, "DropFunction")
+    if not cascades(tree):
+        return Effect()
+    if _may_be_used(state, tree):
+        return Effect(unknown=["effect of DROP FUNCTION"])
+    return Effect(minor=["catalog rows of the dropped objects"])
+
+
+def _may_be_used(state: SchemaState, tree: exp.Expression) -> bool:
+    """Whether a relation may depend on one of the functions that are dropped: a view, an index, a
+    column by its type. As for DROP TABLE IF EXISTS, an unknown function does not exist.
+    """
+    names = {
+        fold(f.this if isinstance(f.this, exp.Identifier) else f.this.args.get("this"))
+        for f in tree.args.get("functions") or [tree.args["function"]]
+    }
+    if_exists = re.match(r"DROP \w+ IF EXISTS ", tree.sql("greenplum")) is not None
+    if not (if_exists or names <= state.routines.keys()):
+        return True
+    if state.existing is not None or state.opaque:
+        return True
+    keys = [key for table in state.tables.values() for key in (*table.indexes, *table.only)]
+    if any(key.expressions or key.predicate or not key.simple for key in keys) or any(
+        t.reads for t in state.tables.values()
+    ):
+        return True
+    return bool(state.types.made) or any(view.rule for view in state.views.values())
 
 
 @handles("CallProcedure")

@@ -83,6 +83,8 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
         for (place, part), root in state.leaf_of.items():
             if place == name and root[0] not in inside and (place, part) not in state.tables:
                 effect.add_unknown(f"partition {part}, which belongs to {'.'.join(root)}")
+                if root in state.tables:
+                    state.tables[root].known = False
         tables = [t for t in state.tables.values() if t.schema in inside and not t.temporary]
         tables += [
             t
@@ -115,6 +117,14 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
         if state.renamed_schemas.get(name, name) in state.schemas_with_code:
             effect.add_unknown(f"objects that use functions or operators of schema {name}")
     return effect
+
+
+@handles("CreateExtension")
+def create_extension(state: SchemaState, tree: exp.Expression) -> Effect:
+    """What an extension creates is unknown; plpgsql is in every database."""
+    if fold(tree.this) == "plpgsql":
+        return Effect()
+    return Effect(unknown=["objects created by CREATE EXTENSION"])
 
 
 @handles("AlterSchema")

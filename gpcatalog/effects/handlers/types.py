@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.handlers.dependents import not_built_in
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
 
@@ -40,14 +41,28 @@ def alter_type(state: SchemaState, tree: exp.Expression) -> Effect:
 def drop_types(state: SchemaState, tree: exp.Expression) -> Effect:
     """DROP TYPE and DROP DOMAIN."""
     effect = Effect(minor=["catalog rows of a type"])
+    any_known = False
     for kind in tree.args.get("types") or tree.args.get("names") or ():
         if state.types.ambiguous(kind):
             effect.add_unknown("which type of that name exists")
         known, columns = state.types.drop(kind)
+        any_known |= known
         if not known and not tree.args.get("exists"):
             effect.add_unknown("unknown type")
         elif columns is not None:
             effect.add_rows({"pg_class": -1, "pg_attribute": -columns})
-    if cascades(tree):
+    if cascades(tree) and (any_known or _may_be_used(state)):
         effect.add_unknown("other objects dropped by CASCADE")
     return effect
+
+
+def _may_be_used(state: SchemaState) -> bool:
+    """Whether a relation of the script may use a type that it did not create. As for DROP TABLE IF
+    EXISTS, an unknown type does not exist otherwise.
+    """
+    if state.existing is not None or state.opaque or state.views:
+        return True
+    return any(
+        not table.known or any(not_built_in(state, c.type) for c in table.columns)
+        for table in state.tables.values()
+    )
