@@ -138,14 +138,19 @@ class LiveTable:
 
     # --- obstacles --------------------------------------------------------------------------------
 
-    def table_obstacles(self) -> None:
-        """Raises Refusal for what stands in the way of every step."""
+    def table_obstacles(self, *, removing: bool = False) -> None:
+        """Raises Refusal for what stands in the way of every step.
+
+        removing: only what stands in the way of one that detaches or drops partitions
+        """
         root = self.table.root
         if root.distribution == "REPLICATED":
             raise Refusal(
                 "the table is replicated; partitions of a replicated table cannot be exchanged"
             )
         for h in self.table.hanging:
+            if removing and not self.classic and h.what != "referenced by foreign key":
+                continue
             if h.what == "publication of all tables":
                 raise Refusal(
                     f"publication {h.detail} publishes every table; the copies would be sent to"

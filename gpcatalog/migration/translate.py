@@ -76,31 +76,32 @@ def translate(
         for r in table.relations.values()
         if r.level > 0
     ]
-    blocked = ""
-    try:
-        live.table_obstacles()
-    except Refusal as e:
-        blocked = str(e)
-        if all(handler_of(step).exchanges for step in planned.steps):
-            return RefusedStep("", planned.name, what, blocked)
-    _translate_steps(migration, live, ask, blocked=blocked, window=window, slots=slots)
+    blocked, kept = (_obstacle(live, removing=removing) for removing in (False, True))
+    limits = _Limits(blocked, kept, window, slots)
+    if blocked and all(
+        handler_of(s).exchanges and not handler_of(s).removes(s) for s in planned.steps
+    ):
+        return RefusedStep("", planned.name, what, blocked)
+    _translate_steps(migration, live, ask, limits)
     return migration
+
+
+def _obstacle(live: LiveTable, *, removing: bool) -> str:
+    """What stands in the way of every step of a table, or of those that only remove partitions."""
+    try:
+        live.table_obstacles(removing=removing)
+    except Refusal as e:
+        return str(e)
+    return ""
 
 
 def _translate_steps(
     migration: TableMigration,
     live: LiveTable,
     ask: ProbeRunner,
-    *,
-    blocked: str,
-    window: float | None,
-    slots: int | None,
+    limits: _Limits,
 ) -> None:
-    """Add the operations of every step, or why it is refused.
-
-    blocked: what stands in the way of exchanging partitions
-    """
-    limits = _Limits(blocked, window, slots)
+    """Add the operations of every step, or why it is refused."""
     done = _Translated()
     done.add_steps(live, ask, limits, frozenset())
     taken = _taken(live, ask, [o for _, pairs in done.steps for o, _ in pairs])
@@ -117,9 +118,13 @@ def _translate_steps(
 
 @dataclass(frozen=True)
 class _Limits:
-    """What a table allows: blocked: what stands in the way of exchanging partitions."""
+    """What a table allows.
+
+    blocked: what stands in the way of exchanging partitions; kept: of removing them
+    """
 
     blocked: str
+    kept: str
     window: float | None
     slots: int | None
 
@@ -139,8 +144,9 @@ class _Translated:
         for step in live.planned.steps:
             handler = handler_of(step)
             try:
-                if limits.blocked and (handler.exchanges or live.classic):
-                    raise Refusal(limits.blocked)
+                blocked = limits.kept if handler.removes(step) else limits.blocked
+                if blocked and (handler.exchanges or live.classic):
+                    raise Refusal(blocked)
                 if handler.advise is not None:
                     self.advice.append(handler.advise(step))
                     continue

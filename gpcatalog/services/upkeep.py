@@ -182,7 +182,7 @@ def announced(prepared: Prepared) -> list[tuple[str, list[str]]]:
     found = []
     for t in prepared.states:
         keep = t.rules.keep
-        if t.rules.retention != "drop" or keep is None or t.left_alone:
+        if t.rules.retention != "drop" or keep is None or t.kept:
             continue
         edge = t.key.now(prepared.now) - keep + ANNOUNCED
         parts = [

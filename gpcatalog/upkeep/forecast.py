@@ -142,7 +142,7 @@ class _Announcements:
         before = len(self._since)
         for t in tables:
             keep = t.rules.keep
-            if t.rules.retention != "drop" or keep is None or t.left_alone:
+            if t.rules.retention != "drop" or keep is None or t.kept:
                 continue
             edge = t.key.now(now) - keep + ANNOUNCED
             for s in t.sets:

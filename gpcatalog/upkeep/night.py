@@ -27,7 +27,8 @@ MOST_CREATED = 400  # partitions that one night creates below one parent, the ne
 class TableState:
     """One table: its partitions and rules.
 
-    left_alone: why its partitions are not merged, detached or dropped; empty where they may be
+    left_alone: why its partitions are not merged; empty where they may be
+    kept: why its partitions are not detached or dropped; empty where they may be
     without_effect: sentences on keys of the policy that have no effect on this table
     """
 
@@ -39,6 +40,7 @@ class TableState:
     rules: TableRules
     sets: tuple[PartitionSet, ...]
     left_alone: str = ""
+    kept: str = ""
     without_effect: tuple[str, ...] = ()
 
     @property
@@ -330,8 +332,8 @@ def _retire(
     stays = ""
     if t.rules.retention == "none":
         stays = "retention is none"
-    elif t.left_alone:
-        stays = t.left_alone
+    elif t.kept:
+        stays = t.kept
     elif t.rules.retention == "drop" and not allow_drop:
         stays = "partitions are dropped only with --allow-drop"
     if stays:

@@ -96,6 +96,9 @@ def read_tables(
                 Unplanned(oid=root.oid, schema=root.schema, name=root.name, reason=reason)
             )
             continue
+        alone = "" if known.key.listed and not root.blocked else root.reason
+        # an external table takes the place of a partition, as the new one of a merge does
+        removable = root.removable and root.wishes.retention != "externalize"
         state = TableState(
             oid=root.oid,
             schema=root.schema,
@@ -105,7 +108,8 @@ def read_tables(
             rules=rules.rules_of(root.wishes, known, classic=classic),
             sets=tuple(sets),
             without_effect=rules.without_effect(root.wishes, known),
-            left_alone="" if known.key.listed and not root.blocked else root.reason,
+            left_alone=alone,
+            kept="" if removable else alone,
         )
         leaf = max((r for r in relations if r.kind == "leaf"), key=lambda r: r.oid, default=None)
         stored = leaf.storage if leaf and leaf.storage in set(Storage) else Storage.HEAP

@@ -90,7 +90,11 @@ def merge_steps(
                 made += 1
             if not made:
                 refused.append(
-                    (action, "its partitions differ, or something depends on one of them")
+                    (
+                        action,
+                        "its partitions differ, something depends on one of them, or another"
+                        f" partition reaches into their {action.grain.name.lower()}",
+                    )
                 )
     return found, refused
 

@@ -584,3 +584,73 @@ def test_names_on_three_levels(pg_dsn: str) -> None:
 
 def test_shapes_have_names() -> None:
     assert len({s.name for s in SHAPES}) == len(SHAPES) == 6
+
+
+@pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_rows_that_a_trigger_keeps_in_the_default(
+    fixture: str, request: pytest.FixtureRequest
+) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_unmoved")
+    daily(dsn, "t", 5)
+    soon = datetime.now(UTC).date() + timedelta(2)
+    default = (
+        "ALTER TABLE t ADD DEFAULT PARTITION rest"
+        if fixture.startswith("gp")
+        else "CREATE TABLE t_rest PARTITION OF t DEFAULT"
+    )
+    made.execute(
+        dsn,
+        default,
+        f"INSERT INTO t VALUES ('{soon}', 1)",
+        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+        "CREATE TRIGGER tr BEFORE INSERT ON t FOR EACH ROW EXECUTE PROCEDURE f()",
+    )
+    rows = made.rows_of(dsn, "t")
+    year, text = night(dsn, ALL + 'default_rows = "move"\n')
+    reason = "it has a trigger (tr), which would fire when rows of the default partition are moved"
+    assert f"created only while the default partition has no rows of their ranges: {reason}" in text
+    done = year.run(text)
+    assert f"the default partition has rows of its range ({reason})" in done.stderr
+    assert made.rows_of(dsn, "t") == rows
+
+
+@pytest.mark.parametrize("how", ["detach", "drop"])
+@pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_retention_of_a_table_with_foreign_key_and_publication(
+    fixture: str, how: str, request: pytest.FixtureRequest
+) -> None:
+    """What stops merges, but not the retention; a table that is referenced keeps its partitions."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_facts")
+    made.execute(dsn, "CREATE TABLE dim (v int PRIMARY KEY)")
+    made.execute(dsn, "INSERT INTO dim SELECT generate_series(0, 40)")
+    for name in ("fact", "target"):
+        daily(dsn, name, 30)
+    old = made.asked(
+        dsn, "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'fact'::regclass"
+    )
+    first = min(name for (name,) in old)
+    made.execute(
+        dsn,
+        "ALTER TABLE fact ADD FOREIGN KEY (v) REFERENCES dim",
+        "CREATE PUBLICATION facts FOR TABLE fact"
+        if not fixture.startswith("gp")
+        else "CREATE PUBLICATION facts",
+        f"CREATE RULE r AS ON DELETE TO {first} DO ALSO NOTHING",
+        "ALTER TABLE target ADD PRIMARY KEY (d, v)",
+        "CREATE TABLE refers (d date, v int, FOREIGN KEY (d, v) REFERENCES target)",
+    )
+    rules = RETIRE.replace('"drop"', f'"{how}"')
+    year, text = night(dsn, rules, allow_drop=True)
+    assert any("target are past keep and stay: foreign keys" in e for e in year.errors), year.errors
+    assert not any("fact are past keep" in e for e in year.errors), year.errors
+    done = year.run(text)
+    assert done.returncode == 0, done.stderr
+    if how == "drop":
+        made.execute(dsn, "UPDATE gpcatalog_journal.upkeep SET at = at - interval '7 days'")
+        year, text = night(dsn, rules, allow_drop=True)
+        assert f"LOST: public.fact: rules of {first}" in text
+        done = year.run(text)
+        assert done.returncode == 0, done.stderr
+    left = made.asked(dsn, "SELECT count(*) FROM fact")[0][0]
+    assert left in (20, 21)
+    assert made.asked(dsn, "SELECT count(*) FROM target") == [(30,)]

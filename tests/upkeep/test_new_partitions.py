@@ -103,6 +103,9 @@ class Portraits:
                 rows = [r[0] for r in self.conn.execute(sql.format(oid=oid).encode())]
                 rows = [json.loads(r) if isinstance(r, str) else r for r in rows]
                 for r in rows:
+                    if r.get("attoptions"):  # the server's own, of PostgreSQL 15.20 of Debian
+                        own = [o for o in r["attoptions"] if not o.startswith("pg_")]
+                        r["attoptions"] = own or None
                     # written out, what an owner has anyhow
                     if re.fullmatch(
                         r"\[\"?(.*)=arwdDxtm?/\1\"?\]", str(r.get("relacl")).replace("'", "")

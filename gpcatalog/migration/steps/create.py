@@ -53,6 +53,7 @@ class CreatePartitions(PartitionOperation):
     closed: row security is enabled for some of them, which get it without policies
     move:  rows of the default partition are moved into them; only_with_rows: and nothing is
            created without such rows
+    unmoved: why they are not, although the policy asks for it
     """
 
     like: Relation
@@ -61,6 +62,7 @@ class CreatePartitions(PartitionOperation):
     closed: bool = False
     move: bool = False
     only_with_rows: bool = False
+    unmoved: str = ""
 
     def summary(self) -> str:
         return f"create {plural(len(self.swaps), 'partition')}"
@@ -72,6 +74,11 @@ class CreatePartitions(PartitionOperation):
                 f"  row security is enabled as in {self.like.name}, but its policies are not"
                 " copied: queries on the table are not affected, and other roles than the owner"
                 " see no rows in the new partition itself"
+            )
+        if self.unmoved:
+            found.append(
+                "  created only while the default partition has no rows of their ranges:"
+                f" {self.unmoved}"
             )
         return found
 
@@ -132,10 +139,9 @@ class CreatePartitions(PartitionOperation):
             return [*writer.readers_out(context, self.parent, (), self.default), *checks]
         # ATTACH needs no more of the parent: readers and writers go on
         quiet = literal(f"LOCK TABLE ONLY {self.parent.sql} IN SHARE UPDATE EXCLUSIVE MODE")
-        found = [call("lock", quiet)]
-        if self.default is not None:
-            found.append(lock_from_readers(names_of(self.default)))
-        return [*found, EXCLUSIVE_SINCE]
+        if self.default is None:
+            return [call("lock", quiet)]
+        return [call("lock", quiet), lock_from_readers(names_of(self.default)), EXCLUSIVE_SINCE]
 
     def _attach(
         self,
@@ -178,7 +184,8 @@ class CreatePartitions(PartitionOperation):
             return [f"IF NOT ({some}) THEN RETURN; END IF;"]
         said = literal(
             f"{context.root.sql}: {', '.join(s.made[0].name for s in self.swaps)} is not created: the"
-            " default partition has rows of its range (default_rows = move moves them)"
+            " default partition has rows of its range"
+            f" ({self.unmoved or 'default_rows = move moves them'})"
         )
         return [f"IF {some} THEN RAISE INFO '%', {said}; RETURN; END IF;"]
 
@@ -232,7 +239,7 @@ class _Creation:
         self.default = live.default_unit(self.parent, [self.like])
         self.digest = live.digest(step)
         self.taken = set(self.table.oids_of)
-        self.move = step.move
+        self.move, self.unmoved = step.move, ""
         self._obstacles()
 
     def _obstacles(self) -> None:
@@ -251,7 +258,7 @@ class _Creation:
         if self.step.move and (reason := self._unmoved()):
             if self.step.only_with_rows:
                 raise Refusal(reason)
-            self.move = False
+            self.move, self.unmoved = False, reason
         if (
             live.classic
             and self.like.kind != "leaf"
@@ -433,6 +440,7 @@ class _Creation:
             closed=any(self._closed(r) for r in live.unit(self.like).everything),
             move=self.move,
             only_with_rows=step.only_with_rows,
+            unmoved=self.unmoved,
         )
 
 

@@ -24,12 +24,14 @@ class StepHandler:
     divisible: it is cut into transactions that fit, so no limit on seconds or locks refuses the
                step as a whole
     exchanges: it replaces or removes partitions, so what depends on the table stands in its way
+    removes:   whether a step only detaches or drops partitions, so that less stands in its way
     advise:    the sentence that stands for a step that changes nothing on the server
     """
 
     translate: Callable[[LiveTable, Any, ProbeRunner], Translation]
     divisible: bool = False
     exchanges: bool = True
+    removes: Callable[[Any], bool] = lambda step: False
     advise: Callable[[Any], str] | None = None
 
 

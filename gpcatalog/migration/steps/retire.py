@@ -29,6 +29,7 @@ from gpcatalog.migration.writer import (
     literal,
     lock_from_readers,
 )
+from gpcatalog.model.names import first_lines
 from gpcatalog.model.names import quote_ident as quote
 from gpcatalog.model.quantity import plural
 from gpcatalog.upkeep.steps import Retire
@@ -120,6 +121,22 @@ class DetachPartitions(PartitionOperation):
         return [writer.block(context, self, phases)]
 
 
+# what a partition has or is named by, and keeps as a table of its own
+_KEPT = frozenset(
+    (
+        *("own check", "own expression", "own index", "exclusion constraint"),
+        *("index that is not valid", "column grants", "row type", "security label"),
+        *("policy", "row security", "rule", "trigger", "foreign key", "sequence"),
+        *("view", "publication", "needed by another object"),
+    )
+)
+# what goes with a partition that is dropped with its rows
+_DROPPED = _KEPT - {"view", "needed by another object", "sequence"}
+_OBJECTS = ("policy", "rule", "trigger")
+# EXCHANGE of Greenplum 6 leaves the other kinds with neither table
+_KEPT_CLASSIC = frozenset(("own check", "column grants", "own index", "own expression"))
+
+
 def _units(live: LiveTable, step: Retire) -> tuple[list[Relation], Relation]:
     """The partitions that go, and their parent. Raises Refusal."""
     units = [live.live(u.oid, u.name, u.bound) for u in step.units]
@@ -130,14 +147,27 @@ def _units(live: LiveTable, step: Retire) -> tuple[list[Relation], Relation]:
         raise Refusal("the default partition is never removed")
     if all(c.oid in gone for c in live.table.children(parent.oid)):
         raise Refusal("the last partition cannot be removed")
+    kept = _KEPT_CLASSIC if live.classic else _KEPT
     for u in units:
         for r in (u, *(leaf for leaf in live.table.leaves(u.oid))):
-            live.refuse_dependents(
-                r, but=("own check", "column grants", "own index", "own expression")
-            )
+            live.refuse_dependents(r, but=_DROPPED if step.how == "drop" else kept)
             if r.kind == "leaf" and r.storage not in ("heap", "ao_row", "ao_column"):
                 raise Refusal(f"{r.name} has storage {r.storage}: remove it by hand")
     return units, parent
+
+
+def _lost(live: LiveTable, units: list[Relation]) -> list[str]:
+    """What is dropped with partitions: their rows, and objects that nothing else has."""
+    found = [f"all rows of {plural(len(units), 'partition')}"]
+    for u in units:
+        for r in (u, *(leaf for leaf in live.table.leaves(u.oid) if leaf.oid != u.oid)):
+            own = [h for h in live.table.dependents.get(r.oid, ()) if h.what in _OBJECTS]
+            # of a rule, the detail is its relation
+            found += [
+                f"rules of {r.name}" if h.what == "rule" else f"{h.what} {h.detail} of {r.name}"
+                for h in own
+            ]
+    return first_lines(found, 20)
 
 
 def _translate(live: LiveTable, step: Retire, ask: ProbeRunner) -> Translation:
@@ -163,7 +193,7 @@ def _translate(live: LiveTable, step: Retire, ask: ProbeRunner) -> Translation:
         "needs": Requirements(locks=locks, seconds=0.1 * len(units)),
     }
     if step.how == "drop":
-        operation = DropRetired(**common, lost=(f"all rows of {plural(len(units), 'partition')}",))  # type: ignore[arg-type]
+        operation = DropRetired(**common, lost=tuple(_lost(live, units)))  # type: ignore[arg-type]
         return [(operation, None)]
     stages: tuple[StagingTable, ...] = ()
     if live.classic:
@@ -177,4 +207,7 @@ def _translate(live: LiveTable, step: Retire, ask: ProbeRunner) -> Translation:
     return [(operation, None)]
 
 
-register(StepHandler(_translate, divisible=True), "retire")
+register(
+    StepHandler(_translate, divisible=True, removes=lambda step: step.how != "externalize"),
+    "retire",
+)

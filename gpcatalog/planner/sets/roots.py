@@ -62,6 +62,7 @@ class Root:
              together; 0 where there are none
     reason:  why no partitions of it are merged; empty where it is planned
     blocked: the reason stands in the way of every other operation, too
+    removable: blocked, but not for what detaches or drops partitions past their retention
     several: families of the columns of a range key that has several of them
     numeric: the key is of type numeric: its axis is that of whole numbers, or that of decimals
              where its bounds need it
@@ -85,6 +86,7 @@ class Root:
     cut_level: int = 0
     reason: str = ""
     blocked: bool = False
+    removable: bool = False
     family: Family = Family.OTHER
     several: tuple[Family, ...] = ()
     numeric: bool = False
@@ -185,17 +187,12 @@ def _table_obstacles(root: Root, lock_limit: float | None, *, classic: bool) -> 
         root.reason = (
             "the table is replicated; partitions of a replicated table cannot be exchanged"
         )
-    elif "foreign key" in facts or "referenced by foreign key" in facts:
+    elif "foreign key" in facts or _REFERENCED in facts:
         names = ", ".join(
-            sorted(
-                {
-                    d
-                    for f in ("foreign key", "referenced by foreign key")
-                    for _, d in facts.get(f, ())
-                }
-            )[:3]
+            sorted({d for f in ("foreign key", _REFERENCED) for _, d in facts.get(f, ())})[:3]
         )
-        root.reason = f"foreign keys depend on it ({names})"
+        has = "foreign keys reference it" if _REFERENCED in facts else "it has foreign keys"
+        root.reason = f"{has} ({names})"
     elif "publication of all tables" in facts or "publication of its schema" in facts:
         name = (facts.get("publication of all tables") or facts["publication of its schema"])[0][1]
         what = "every table" if "publication of all tables" in facts else "its whole schema"
@@ -234,8 +231,32 @@ def _table_obstacles(root: Root, lock_limit: float | None, *, classic: bool) -> 
                 f" {lock_limit:.0f} lock slots"
             )
     root.blocked |= root.reason != planned
+    root.removable = root.blocked and not classic and _removable(root, lock_limit)
     if root.reason:
         root.level = 0
+
+
+def _removable(root: Root, lock_limit: float | None) -> bool:
+    """Whether what is in the way of exchanging partitions lets them go: not where the table is
+    referenced, the policy skips it or a step needs more locks than there are.
+    """
+    return not (
+        root.wishes.skip
+        or any(o == root.oid for o, _ in root.facts.get(_REFERENCED, ()))
+        or (lock_limit is not None and 1 + root.leaves > lock_limit)
+        or not root.facts.keys() & _OF_EXCHANGES
+    )
+
+
+_REFERENCED = "referenced by foreign key"
+_OF_EXCHANGES = {
+    "foreign key",
+    "publication",
+    "publication of all tables",
+    "publication of its schema",
+    "index that is not valid",
+}
+"""Facts that stand in the way of merges, but not of DETACH PARTITION or DROP TABLE."""
 
 
 def trigger_states(root: Root) -> list[tuple[int, str]]:
