@@ -156,9 +156,15 @@ def plain_rules(**changed: object) -> TableRules:
 
 
 def table_of(
-    parts: list[Partition], rules: TableRules, *, zone: str = "", oid: int = 1, left: str = ""
+    parts: list[Partition],
+    rules: TableRules,
+    *,
+    zone: str = "",
+    oid: int = 1,
+    left: str = "",
+    kept: str | None = None,
 ) -> TableState:
-    """A table with one parent."""
+    """A table with one parent. left: why nothing is merged; kept: why nothing is removed, None: the same"""
     return TableState(
         oid=oid,
         schema="s",
@@ -168,6 +174,7 @@ def table_of(
         rules=rules,
         sets=(PartitionSet(parent=oid, parent_name=f"t{oid}", parts=tuple(parts)),),
         left_alone=left,
+        kept=left if kept is None else kept,
     )
 
 
@@ -271,6 +278,11 @@ def test_what_stays_past_its_retention_is_said() -> None:
     now = micros(datetime(2024, 6, 1, 3))
     parts = span(datetime(2024, 1, 1), 200)
     rules = plain_rules(keep=60 * DAY, retention="drop")
+    # what stops merges only
+    merges = plain_rules(keep=60 * DAY, retention="drop", rollups=((Grain.MONTH, DAY),))
+    found = night([table_of(parts, merges, left="a foreign key", kept="")], now, LIMITS)
+    assert [len(r.parts) for r in found.retire] == [92]
+    assert not found.rollups
     found = night([table_of(parts, rules, left="a foreign key")], now, LIMITS)
     assert not found.retire
     assert [n.text for n in found.notes if n.what == "retention"] == [
