@@ -603,7 +603,7 @@ def test_rows_that_a_trigger_keeps_in_the_default(
         default,
         f"INSERT INTO t VALUES ('{soon}', 1)",
         "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
-        "CREATE TRIGGER tr BEFORE INSERT ON t FOR EACH ROW EXECUTE PROCEDURE f()",
+        "CREATE TRIGGER tr AFTER INSERT ON t FOR EACH ROW EXECUTE PROCEDURE f()",
     )
     rows = made.rows_of(dsn, "t")
     year, text = night(dsn, ALL + 'default_rows = "move"\n')
