@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -192,19 +192,26 @@ def as_documented(
     }
 
 
+def random_tables(
+    fixture: str, name: str, seed: int, first: date, request: pytest.FixtureRequest
+) -> tuple[str, Portraits, list[str]]:
+    """A database with random tables whose partitions begin on a day, as its DSN, its catalogs and the names of the tables."""
+    dsn = fresh_database(request.getfixturevalue(fixture), name)
+    made.roles(dsn, *odd.ROLES)
+    made.execute(dsn, *odd.SHARED)
+    tables = fill(dsn, TableMaker(seed, greenplum=fixture.startswith("gp"), first=first), TABLES)
+    database = made.asked(dsn, "SELECT current_database()")[0][0]
+    made.execute(dsn, *(f"ALTER DATABASE {database} SET {s}" for s in SETTINGS.get(fixture, ())))
+    look = Portraits(dsn)
+    request.addfinalizer(look.conn.close)
+    return dsn, look, tables
+
+
 @pytest.mark.parametrize("seed", seeds())
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", also("pg_dsn"), "pgnew_dsn"])
 def test_they_equal_the_newest(fixture: str, seed: int, request: pytest.FixtureRequest) -> None:
-    dsn = fresh_database(request.getfixturevalue(fixture), "new_partitions")
-    made.roles(dsn, *odd.ROLES)
-    made.execute(dsn, *odd.SHARED)
     first = datetime.now(UTC).date() - timedelta(DAYS_BEFORE)
-    maker = TableMaker(seed, greenplum=fixture.startswith("gp"), first=first)
-    tables = fill(dsn, maker, TABLES)
-    name = made.asked(dsn, "SELECT current_database()")[0][0]
-    made.execute(dsn, *(f"ALTER DATABASE {name} SET {s}" for s in SETTINGS.get(fixture, ())))
-    look = Portraits(dsn)
-    request.addfinalizer(look.conn.close)
+    dsn, look, tables = random_tables(fixture, "new_partitions", seed, first, request)
     roots = {t: int(made.asked(dsn, f"SELECT '{t}'::regclass::oid::int8")[0][0]) for t in tables}
     of_roots = {t: look.of(oid, t) for t, oid in roots.items()}
     before = {t: look.partitions(oid) for t, oid in roots.items()}

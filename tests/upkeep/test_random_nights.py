@@ -11,14 +11,12 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import also, fresh_database
-from tests.migration import made, odd
-from tests.migration.decorated import TableMaker, fill
-from tests.migration.test_decorated import SETTINGS, seeds
+from tests.conftest import also
+from tests.migration import made
+from tests.migration.test_decorated import seeds
 from tests.upkeep.test_live import night
-from tests.upkeep.test_new_partitions import REFUSED, Portraits, differing
+from tests.upkeep.test_new_partitions import REFUSED, Portraits, differing, random_tables
 
-TABLES = 8
 DAYS_BEFORE = 50  # the first partition
 KEEP = 47  # days: three of its partitions are past them, and the others old enough for merges
 POLICY = (
@@ -141,15 +139,8 @@ class Tables:
 @pytest.mark.parametrize("seed", seeds())
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", also("pg_dsn"), "pgnew_dsn"])
 def test_nothing_is_lost(fixture: str, seed: int, request: pytest.FixtureRequest) -> None:
-    dsn = fresh_database(request.getfixturevalue(fixture), "random_nights")
-    made.roles(dsn, *odd.ROLES)
-    made.execute(dsn, *odd.SHARED)
     first = datetime.now(UTC).date() - timedelta(DAYS_BEFORE)
-    names = fill(dsn, TableMaker(seed, greenplum=fixture.startswith("gp"), first=first), TABLES)
-    name = made.asked(dsn, "SELECT current_database()")[0][0]
-    made.execute(dsn, *(f"ALTER DATABASE {name} SET {s}" for s in SETTINGS.get(fixture, ())))
-    look = Portraits(dsn)
-    request.addfinalizer(look.conn.close)
+    dsn, look, names = random_tables(fixture, "random_nights", seed, first, request)
     tables = Tables(dsn, look, names)
     how = HOW[seed % len(HOW)]
     policy = POLICY + ("" if how == "none" else f'keep = "{KEEP}d"\nretention = "{how}"\n')
