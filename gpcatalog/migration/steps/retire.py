@@ -160,7 +160,8 @@ def _lost(live: LiveTable, units: list[Relation]) -> list[str]:
     """What is dropped with partitions: their rows, and objects that nothing else has."""
     found = [f"all rows of {plural(len(units), 'partition')}"]
     for u in units:
-        for r in (u, *(leaf for leaf in live.table.leaves(u.oid) if leaf.oid != u.oid)):
+        # a leaf is its own unit
+        for r in dict.fromkeys(live.unit(u).everything):
             own = [h for h in live.table.dependents.get(r.oid, ()) if h.what in _OBJECTS]
             # of a rule, the detail is its relation
             found += [
