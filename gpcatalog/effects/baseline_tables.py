@@ -251,7 +251,7 @@ class TableReader:
     def _templates(self, table: Table) -> None:
         encoded = {int(name) for name, _ in self.facts.of.get("template encoding", ())}
         for number, level in enumerate(table.levels):
-            level.encoded = number in encoded
+            level.encoded, level.gaps = number in encoded, True
             found = self._template(number)
             if found:
                 level.template, level.template_parts = found, len(found)

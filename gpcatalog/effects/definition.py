@@ -506,8 +506,13 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
             ] += 1
 
 
-def index_key(table: Table, name: str, body: exp.Expression, *, unique: bool = False) -> Key:
-    """The key of CREATE INDEX; a name that is not given is made as the server makes it."""
+def index_key(
+    table: Table, name: str, body: exp.Expression, *, unique: bool = False, of: str = ""
+) -> Key:
+    """The key of CREATE INDEX; a name that is not given is made as the server makes it.
+
+    of: name of the partition that alone gets it
+    """
     simple: list[str] = []
     labels: list[str] = []
     read = _same(frozenset())
@@ -521,7 +526,10 @@ def index_key(table: Table, name: str, body: exp.Expression, *, unique: bool = F
             read |= reads(value, table)
             labels.append(str(value.this).lower() if isinstance(value, exp.Anonymous) else "expr")
     if not name:
-        name = _unused({k.name for k in table.indexes}, table.name, "_".join(labels), "idx")
+        used = {k.name for k in table.indexes}
+        if of:
+            used |= {k.name for part in table.relations() for k in part.odd.keys}
+        name = _unused(used, of or table.name, "_".join(labels), "idx")
     method = body.args.get("using")
     bitmap = method is not None and fold(method) == "bitmap"
     like = f"{unique}{body.sql('greenplum').removeprefix('USING btree ')}"

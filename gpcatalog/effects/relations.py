@@ -145,7 +145,12 @@ class Partition:
 
 @dataclass(slots=True, kw_only=True)
 class Level:
-    """One level of partitioning: strategy, key columns, and the template for its parts."""
+    """One level of partitioning: strategy, key columns, and the template for its parts.
+
+    taken: on Greenplum 6, places of the template's parts among those of one partition, 0 for the
+           default, where ADD PARTITION has changed them; None: one behind the other
+    gaps:  a partition of it was dropped or split, or it is a baseline's
+    """
 
     strategy: str
     keys: tuple[str, ...]
@@ -153,6 +158,8 @@ class Level:
     template_parts: int = 0  # partitions that the template comes to
     encoded: bool = False  # the template holds encodings of columns
     doubt: str = ""  # why the template is unknown
+    taken: frozenset[int] | None = None
+    gaps: bool = False
 
 
 @dataclass(slots=True)

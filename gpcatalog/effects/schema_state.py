@@ -94,8 +94,7 @@ class SchemaState:
         self.schemas_gone: set[str] = set()  # that the script has dropped or renamed
         self.types = Types()
         self.schemas_with_code: set[str] = set()  # of a baseline: they hold functions or operators
-        # functions that the script makes, and whether their text may hold DDL
-        self.routines: dict[str, bool] = {}
+        self.routines: set[str] = set()  # functions that the script makes
         self.bodies: dict[str, str] = {}  # the text of those
         self.code: dict[str, Routine | None] = {}  # functions by name; None: several of one name
         self.running: set[str] = set()  # functions whose statements are applied now
@@ -103,6 +102,9 @@ class SchemaState:
         self.results: dict[str, Result | None] = {}
         self.hidden = HiddenCode()
         self.doubt = ""  # what made the state of tables and settings unknown
+        self.lost_temporary = (
+            False  # a table got the name of a temporary one, which is not known now
+        )
         self.opaque = False  # something ran whose text is not read
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
         self.before: set[tuple[str, str]] = set()  # known before the script began
@@ -210,6 +212,14 @@ class SchemaState:
             for s in schemas
             if (was := self.renamed_schemas.get(s, s))
         )
+
+    def made_by_code(self, name: str) -> bool:
+        """Whether code that is not read may have made a relation: it has the name, or a part of it
+        to which others are joined with "_".
+        """
+        ends = [at for at, letter in enumerate(name) if letter == "_"]
+        parts = (name, *(name[: at + 1] for at in ends), *(name[at:] for at in ends))
+        return any(part in self.code_words for part in parts)
 
     def existing_table(self, schema: str, name: str) -> Table | None:
         """The table that CREATE … IF NOT EXISTS finds under that name; of a partition, the table it
@@ -437,6 +447,7 @@ class SchemaState:
         before = self.tables.get((table.schema, table.name))
         if before is not table:
             if before is not None:
+                self.lost_temporary = self.lost_temporary or before.temporary
                 self.forget(before, moved=True)
             self.tables[table.schema, table.name] = table
             if self.by_name is not None:

@@ -131,6 +131,8 @@ def _sql(statement: list[str]) -> str | None:
 
     >>> _sql(["perform", "f", "(", ")"]), _sql(["x", ":=", "3"]), _sql(["if", "a", "then"])
     ('SELECT f ( )', 'SELECT 3', None)
+    >>> _sql(["raise", "notice", "'%'", ",", "f", "(", ")"]), _sql(["raise", "notice", "'a'"])
+    ('SELECT f ( )', '')
     >>> _sql(["select", "a", "into", "strict", "r", ".", "x", ",", "y", "from", "t"])
     'select a from t'
     """
@@ -140,7 +142,13 @@ def _sql(statement: list[str]) -> str | None:
     if word in _CONTROL or word == "<<":
         return None
     if word == "raise":
-        return "" if rest and rest[0].lower() in _LEVELS else None
+        if not rest or rest[0].lower() not in _LEVELS:
+            return None
+        # a format and its arguments; USING has expressions too
+        given = rest[3:] if rest[2:3] == [","] else []
+        if "(" in rest and (not given or "using" in map(str.lower, rest)):
+            return None
+        return " ".join(["SELECT", *given]) if given else ""
     if word in ("null", "get"):
         return ""
     if word == "perform":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.effects.effect import Effect
-from gpcatalog.effects.handlers.hidden_code import HiddenCode
+from gpcatalog.effects.handlers.hidden_code import HiddenCode, note_commit
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.relations import Table, View
 from gpcatalog.effects.session import Defaults, chains, commits, reverse
@@ -35,7 +35,7 @@ class Mark:
     views: dict[tuple[str, str], View]
     defaults: Defaults
     at_commit: list[tuple[str, str]]
-    routines: dict[str, bool]
+    routines: set[str]
     bodies: dict[str, str]
     code: dict[str, Routine | None]
     results: dict[str, Result | None]
@@ -65,6 +65,7 @@ def transaction(state: SchemaState, tree: exp.Expression, kind: str, rolled_back
         return _back_to(state, fold(name))
     effect = Effect()
     if commits(tree):
+        note_commit(state, effect)
         for key in state.at_commit:
             if key in state.tables:
                 effect.verb = "drop"
@@ -74,6 +75,7 @@ def transaction(state: SchemaState, tree: exp.Expression, kind: str, rolled_back
         effect = roll_back(state, state.marks[0])
     elif state.in_transaction:
         effect = Effect(unknown=["statements undone by ROLLBACK"])
+    state.hidden.held = []
     state.in_transaction, state.marks, state.savepoints, state.at_commit = False, [], [], []
     if state.outer_defaults is not None:
         state.defaults, state.outer_defaults = state.outer_defaults, None
@@ -132,7 +134,7 @@ def mark_of(state: SchemaState, name: str) -> Mark:
         views=dict(state.views),
         defaults=state.defaults,
         at_commit=list(state.at_commit),
-        routines=dict(state.routines),
+        routines=set(state.routines),
         bodies=dict(state.bodies),
         code=dict(state.code),
         results=dict(state.results),

@@ -303,25 +303,30 @@ def begin(live: Live) -> None:
 
 def run(dsn: str, file: Path, recording: Recording | None = None) -> Result:
     """All statements of one file in a new database."""
-    result = Result()
     source = read(file)
     with own_database(dsn, "gpcatalog_ddl_live") as live:
-        (edition,) = editions(live.generation)
-        costs = cost_edition(edition)
-        state = SchemaState(costs, ZoneInfo("UTC"))
         begin(live)
-        known: Figures = {}
-        for statement in statements(source, (edition,)):
-            if left_out(statement):
-                continue
-            try:
-                found = observe(live, statement.text, known)
-                if recording is not None and found.outcome != "refused":
-                    recording.add({k: v for k, v in vars(found).items() if v})
-                compare(found, statement, state, costs, result)
-            except ConnectionError as e:
-                print(f"{file}: {statement.place}: the session ended: {e}", file=sys.stderr)
-                break
+        return follow(live, source, recording)
+
+
+def follow(live: Live, source: Source, recording: Recording | None = None) -> Result:
+    """All statements of one text in a session."""
+    result = Result()
+    (edition,) = editions(live.generation)
+    costs = cost_edition(edition)
+    state = SchemaState(costs, ZoneInfo("UTC"))
+    known: Figures = {}
+    for statement in statements(source, (edition,)):
+        if left_out(statement):
+            continue
+        try:
+            found = observe(live, statement.text, known)
+            if recording is not None and found.outcome != "refused":
+                recording.add({k: v for k, v in vars(found).items() if v})
+            compare(found, statement, state, costs, result)
+        except ConnectionError as e:
+            print(f"{statement.place}: the session ended: {e}", file=sys.stderr)
+            break
     return result
 
 

@@ -85,6 +85,7 @@ def _changes(conn: Connection, classic: bool, greenplum: bool) -> Iterator[str]:
             continue
         yield f"DROP TABLE {name}"
         yield f"DROP TABLE {name} CASCADE"
+        yield f"CREATE TABLE IF NOT EXISTS {name} (zz int)"
         yield f"CREATE TABLE zz_like (LIKE {name} INCLUDING ALL)"
         yield f"CREATE TABLE zz_as AS SELECT * FROM {name} LIMIT 0{by}"
         yield f"ALTER TABLE {name} ADD COLUMN zz_int int"
@@ -129,7 +130,20 @@ def _changes(conn: Connection, classic: bool, greenplum: bool) -> Iterator[str]:
         f" WHERE c.relkind = 'v' AND c.oid >= 16384 AND {_OWN} AND c.relpersistence <> 't' ORDER BY c.oid"
     ):
         yield f"DROP VIEW {view}"
+        yield f"DROP VIEW IF EXISTS {view}"
         yield f"DROP VIEW {view} CASCADE"
+    for (sequence,) in ask(
+        f"SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        f" WHERE c.relkind = 'S' AND c.oid >= 16384 AND {_OWN} AND c.relpersistence <> 't' ORDER BY c.oid"
+    ):
+        yield f"DROP SEQUENCE IF EXISTS {sequence}"
+        if not classic:
+            yield f"CREATE SEQUENCE IF NOT EXISTS {sequence}"
+    for (kind,) in ask(
+        f"SELECT quote_ident(n.nspname) || '.' || quote_ident(t.typname) FROM pg_type t JOIN pg_class c ON c.oid = t.typrelid"
+        f" JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'c' AND c.oid >= 16384 AND {_OWN} ORDER BY c.oid"
+    ):
+        yield f"DROP TYPE IF EXISTS {kind}"
     for (schema,) in ask(
         f"SELECT quote_ident(n.nspname) FROM pg_namespace n WHERE n.oid >= 16384 AND {_OWN} AND n.nspname NOT LIKE 'pg\\_t%'"
     ):

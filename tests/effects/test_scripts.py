@@ -34,7 +34,7 @@ _WRITTEN = {
     "pg19": (written.MODERN, written.ALONE, written.NEWER),
 }
 _EDGES = {
-    "gp6": (edges.BOTH_GREENPLUMS,),
+    "gp6": (edges.BOTH_GREENPLUMS, edges.SIX),
     "gp7": (edges.BOTH_GREENPLUMS, edges.MODERN, edges.SEVEN),
     "pg15": (edges.MODERN,),
     "pg18": (edges.MODERN, edges.EXCLUDING),

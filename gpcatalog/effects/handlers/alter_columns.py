@@ -153,6 +153,24 @@ def _drop_owned(state: SchemaState, table: Table, name: str, effect: Effect) -> 
                 effect.add_unknown("views dropped by CASCADE")
 
 
+def _keeping(
+    state: SchemaState, table: Table, family: list[Table], name: str
+) -> set[tuple[str, str]]:
+    """Child tables that keep a column: it is their own, too, or they inherit it from another."""
+    losing, before = {(table.schema, table.name)}, 0
+    children = [t for t in family if t is not table and not t.parent]
+    while len(losing) > before:
+        before = len(losing)
+        for child in children:
+            own = any(c.name == name and c.local for c in child.columns)
+            others = [state.tables.get(key) for key in child.inherits if key not in losing]
+            if not own and not any(
+                c.name == name for t in others if t is not None for c in t.columns
+            ):
+                losing.add((child.schema, child.name))
+    return {(child.schema, child.name) for child in children} - losing
+
+
 @acts("DropColumn")
 def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     name = fold(action.this)
@@ -160,11 +178,7 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
     if name == "oid" and table.oids and not any(c.name == "oid" for c in table.columns):
         set_oids(state, family, effect, present=False)
         return
-    kept = {
-        t.title
-        for t in family
-        if t is not table and not t.parent and any(c.name == name and c.local for c in t.columns)
-    }
+    kept = _keeping(state, table, family, name)
     if table.inherited and len(family) == 1:  # ONLY: it becomes a column of the children's own
         for child in [
             t for t in state.inheriting(table) if (table.schema, table.name) in t.inherits
@@ -177,11 +191,11 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
     with state.changing(effect, *family):
         _drop_owned(state, table, name, effect)
         for one in family:
-            if one.title in kept or (
+            if (one.schema, one.name) in kept or (
                 one is not table and not one.parent and not any(c.name == name for c in one.columns)
             ):
                 continue
-            if len(one.inherits) > 1:
+            if any(above not in state.tables for above in one.inherits):
                 effect.add_unknown("column inherited from another parent")
             if not any(c.name == name for c in one.columns):
                 if not action.args.get("exists"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from dataclasses import replace
+from decimal import InvalidOperation
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -17,7 +18,7 @@ from gpcatalog.effects.handlers.actions import NO_ROWS, acts
 from gpcatalog.effects.keys import child_name, fold
 from gpcatalog.effects.partition_lookup import locate
 from gpcatalog.effects.rejoin import rejoin
-from gpcatalog.effects.relations import Odd, Partition, Table
+from gpcatalog.effects.relations import Level, Odd, Partition, Table
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -87,18 +88,65 @@ def _grow(
         for one in (one for part in parts for one in part.walk()):
             one.odd = one.odd.with_own(state.edition.name, own, one.storage, stored=one.is_leaf)
     _doubt_equal_indexes(state, table, effect)
+    if level and state.edition.classic and table.levels[level].template:
+        _into_template(table.levels[level], siblings, parts, action, effect)
     siblings += parts
     table.counted(parts, 1)
-    if level and state.edition.classic and table.levels[level].template:
-        table.levels[level].template_parts += 1  # the template takes it over
-        table.levels[level].template = [*(table.levels[level].template or ()), action]
-        effect.add(Instance.COORDINATOR, Counter({"pg_partition_rule": 1}))
     if table.known:
         effect.made += table.shapes_of(parts, state.edition, level + 1)
         _each(state, table, parts, effect, 1)
     effect.new_parts += parts
     effect.leaves_made += sum(1 for p in parts for x in p.walk() if x.is_leaf)
     state.keep(table, parts)
+
+
+def _into_template(
+    level: Level,
+    siblings: list[Partition],
+    parts: list[Partition],
+    action: exp.Expression,
+    effect: Effect,
+) -> None:
+    """The template takes an added subpartition over if it has no part at that place yet
+    (measured on Greenplum 6).
+    """
+    elements = level.template or []
+    taken = level.taken
+    if taken is None:
+        default = sum(bool(element.args.get("default")) for element in elements)
+        taken = frozenset(range(1 - default, level.template_parts + 1 - default))
+    places = _places(level, siblings, parts)
+    if places <= taken:
+        return
+    if len(places) > 1 or level.doubt:
+        level.doubt = level.doubt or "whether the subpartition template takes partitions over"
+        effect.add_unknown(level.doubt)
+        return
+    level.template, level.taken = [*elements, action], taken | places
+    level.template_parts += 1
+    effect.add(Instance.COORDINATOR, Counter({"pg_partition_rule": 1}))
+
+
+def _places(level: Level, siblings: list[Partition], parts: list[Partition]) -> set[int]:
+    """Places that an added partition may have among its siblings, from 1; 0 for the default."""
+    if all(part.default for part in parts):
+        return {0}
+    others = [part for part in siblings if not part.default]
+    anywhere = set(range(1, len(others) + len(parts) + 1))
+    if len(parts) > 1 or (level.gaps and level.strategy == "list"):
+        return anywhere
+    if level.strategy == "list":
+        return {len(others) + 1}
+    if level.gaps:
+        return {*anywhere, len(others) + 2}  # its number may be higher by those that are gone
+    for ends in ("upper", "lower"):
+        own, known = getattr(parts[0], ends), [getattr(part, ends) for part in others]
+        try:
+            if own is not None and None not in known:
+                return {1 + sum(one < own for one in known)}
+        except (TypeError, InvalidOperation):
+            continue
+    return anywhere
 
 
 def _doubt_equal_indexes(state: SchemaState, table: Table, effect: Effect) -> None:
@@ -155,6 +203,8 @@ def _shrink(
         effect.leaves_gone += not optional
         return
     siblings.remove(part)
+    if level < len(table.levels):
+        table.levels[level].gaps = True
     table.counted([part], -1)
     if table.known:
         effect.gone += table.shapes_of([part], state.edition, level + 1)
@@ -255,6 +305,8 @@ def _split_among(
     if not (table.known and table.levels and siblings):
         effect.add_unknown("unknown definition of the split partition")
         return
+    if level < len(table.levels):
+        table.levels[level].gaps = True
     named = action.args.get("this") is not None or action.args.get("ref") is not None
     part = (
         _target(state, table, siblings, action, level, effect)
@@ -365,7 +417,8 @@ def _template(
     state: SchemaState, table: Table, level: int, action: exp.Expression, effect: Effect
 ) -> None:
     with state.changing(effect, table):
-        table.levels[level].template = list(action.args.get("partitions") or []) or None
+        one = table.levels[level]
+        one.template, one.taken = list(action.args.get("partitions") or []) or None, None
         try:
             template_sizes(state.edition, table, state.zone)
         except Unknown as e:

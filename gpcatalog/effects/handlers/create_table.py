@@ -79,6 +79,9 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
     hidden = state.tables.get(("" if schema == "public" else schema, plain))
     if tree.args.get("exists") and hidden is not None and hidden.temporary != temporary:
         table.unknown.append(_BOTH.format(plain))
+    if tree.args.get("exists") and state.made_by_code(plain):
+        table.uncounted = f"whether {plain} exists"
+        table.unknown.append(table.uncounted)
     clauses = _apply_properties(state, table, properties)
     method, of = clauses.method, clauses.partition_of
     set_storage(state, table, method)

@@ -16,21 +16,28 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import AFTER
 from gpcatalog.effects.handlers.routines import analyzed, note_calls, note_code, run_once
 from gpcatalog.effects.keys import fold, qualified
+from gpcatalog.effects.reach import IN_TEXT, Reach, Use
 
 if TYPE_CHECKING:
     from gpcatalog.effects.relations import Table
     from gpcatalog.effects.schema_state import SchemaState
 
 # statements that run queries or expressions; SELECT and CALL have handlers that look at calls
+# statements that compute expressions of indexes that there are
+_BUILDS_INDEXES = frozenset("Reindex Cluster Vacuum Analyze Repack".split())
 _RUNS_QUERIES = frozenset(
-    "Insert Update Delete MergeRows Values Copy DeclareCursor Execute AlterTable AlterDomain".split()
+    "Insert Update Delete MergeRows Values Copy AlterTable AlterDomain".split()
 )
 _QUERIES = frozenset("Select Union Intersect Except TableQuery CallProcedure".split())
 _CHANGES_ROWS = frozenset("Insert Update Delete MergeRows Truncate TruncateTable Copy".split())
 # objects that run a function where no statement names them
-_RUN_UNNAMED = frozenset(
-    "CreateOperator CreateOperatorClass CreateCast CreateTransform CreateTextSearch".split()
-)
+_RUN_UNNAMED = {
+    "CreateOperator": "an operator",
+    "CreateOperatorClass": "an operator class",
+    "CreateCast": "a cast",
+    "CreateTransform": "a transform",
+    "CreateTextSearch": "an object of text search",
+}
 # statements that event triggers do not see
 _UNSEEN = ("Database", "Role", "Tablespace", "EventTrigger", "ResourceQueue", "ResourceGroup")
 _SEEN = ("Create", "Alter", "Drop", "Comment", "Grant", "Revoke", "SecurityLabel", "Refresh")
@@ -40,43 +47,35 @@ _SEEN = ("Create", "Alter", "Drop", "Comment", "Grant", "Revoke", "SecurityLabel
 class HiddenCode:
     """Code of the script that later statements run.
 
-    triggers: name of a table to names of triggers whose function may run DDL
-    events:   event triggers whose function may run DDL, and whether they are enabled
+    reach:    what may run DDL
+    events:   event triggers: their function, and whether they are enabled
     prepared: statements by name
+    cursors:  their queries by name
     rules:    name of a table or view to the tables that its rules write, and whether rows that they
               have may change
-    read:     views, domains and tables with policies that call a function which may run DDL:
-              whatever names them may run it
-    written:  tables that call one when rows are written: by a default, constraint, index or rule
-    refreshed: materialized views that call one
-    anywhere: why any statement that reads or writes rows may run DDL; "" for no reason
+    names:    name of a table or view to others that it has or had
+    held:     queries of cursors WITH HOLD that COMMIT runs
     """
 
-    triggers: dict[str, set[str]] = field(default_factory=dict)
-    events: dict[str, bool] = field(default_factory=dict)
+    reach: Reach = field(default_factory=Reach)
+    events: dict[str, tuple[str, bool]] = field(default_factory=dict)
     prepared: dict[str, exp.Expression] = field(default_factory=dict)
+    cursors: dict[str, exp.Expression] = field(default_factory=dict)
     rules: dict[str, list[tuple[exp.Expression, bool]]] = field(default_factory=dict)
-    read: dict[str, str] = field(default_factory=dict)
-    written: dict[str, str] = field(default_factory=dict)
-    refreshed: dict[str, str] = field(default_factory=dict)
-    anywhere: str = ""
+    names: dict[str, set[str]] = field(default_factory=dict)
+    held: list[exp.Expression] = field(default_factory=list)
 
     def copy(self) -> HiddenCode:
         """Return a copy to be changed apart."""
         return HiddenCode(
-            {table: set(names) for table, names in self.triggers.items()},
+            self.reach.copy(),
             dict(self.events),
             dict(self.prepared),
+            dict(self.cursors),
             {table: list(targets) for table, targets in self.rules.items()},
-            dict(self.read),
-            dict(self.written),
-            dict(self.refreshed),
-            self.anywhere,
+            {name: set(others) for name, others in self.names.items()},
+            list(self.held),
         )
-
-    def names(self) -> set[str]:
-        """Return the names of all relations and domains that call such a function."""
-        return {*self.read, *self.written, *self.refreshed}
 
 
 def _name(node: object) -> str:
@@ -93,24 +92,48 @@ def _keep(state: SchemaState, tree: exp.Expression, kind: str) -> None:
     args = tree.args
     if kind == "CreateTrigger":
         # a function of another script is taken to change rows, as everywhere
-        if state.routines.get(_name(args.get("function"))):
-            code.triggers.setdefault(_name(args.get("table")), set()).add(_name(tree.this))
+        table, function = _name(args.get("table")), _name(args.get("function"))
+        code.reach.link(Use.WRITE, table, f"a trigger of {table}", {function}, Use.CALL)
     elif kind == "CreateEventTrigger":
-        if state.routines.get(_name(args.get("function")), True):
-            code.events[_name(tree.this)] = True
+        code.events[_name(tree.this)] = _name(args.get("function")), True
     elif kind == "AlterEventTrigger":
         name, form = _name(tree.this), str(args.get("form") or "")
         if name in code.events and args.get("rename") is not None:
             code.events[_name(args["rename"])] = code.events.pop(name)
         elif name in code.events and form.startswith(("DISABLE", "ENABLE")):
-            code.events[name] = form.startswith("ENABLE")
+            code.events[name] = code.events[name][0], form.startswith("ENABLE")
     elif kind == "DropObject" and str(args.get("kind")) == "EVENT TRIGGER":
         for one in args.get("simple") or args.get("names") or ():
             code.events.pop(_name(one), None)
-    elif kind == "CreateRule" and (targets := list(_targets(tree))):
-        code.rules.setdefault(_name(args.get("table")), []).extend(targets)
+    elif kind == "CreateRule":
+        table = _name(args.get("table"))
+        code.rules.setdefault(table, []).extend(_targets(tree))
+        code.reach.link(
+            Use.WRITE, table, f"functions called by a rule of {table}", _words(tree), *IN_TEXT
+        )
     elif kind == "Prepare" and isinstance(args.get("statement"), exp.Expression):
         code.prepared[_name(tree.this)] = args["statement"]
+    elif kind == "DeclareCursor" and isinstance(args.get("query"), exp.Expression):
+        code.cursors[_name(tree.this)] = args["query"]
+        code.held += [args["query"]] if str(args.get("hold")) == "WITH HOLD" else []
+    if kind.startswith("Alter") and (new := _new_name(tree)):
+        _rename(code, _name(args.get("table") or args.get("this")), new)
+
+
+def _new_name(tree: exp.Expression) -> str:
+    """What an object is called from here on; "" if that does not change, or is that of a part."""
+    move, plain = tree.args.get("move"), tree.args.get("rename")
+    if isinstance(move, exp.Expression) and type(move).__name__ == "RenameTo":
+        return _name(move.this)
+    renames = str(tree.args.get("form")) == "RENAME TO"
+    return _name(plain) if plain is not None and renames else ""
+
+
+def _rename(code: HiddenCode, old: str, new: str) -> None:
+    names = {old, new, *code.names.get(old, ()), *code.names.get(new, ())}
+    for name in names:
+        code.names[name] = names
+    code.reach.rename(old, new)
 
 
 def _words(tree: exp.Expression) -> set[str]:
@@ -122,71 +145,70 @@ def _words(tree: exp.Expression) -> set[str]:
 
 
 def _note_definition(state: SchemaState, tree: exp.Expression, kind: str) -> None:
-    """Note that an object calls a function which may run DDL, from its definition."""
-    code, args = state.hidden, tree.args
+    """Note what an object calls, from its definition."""
+    reach, args = state.hidden.reach, tree.args
     words = _words(tree)
-    calls = words & ({name for name, makes in state.routines.items() if makes} | code.read.keys())
     table = _name(args.get("table") or args.get("this"))
+    called = f"functions called by table {table}"
     if kind == "Create":
-        _note_create(state, tree, words, calls)
-    elif kind in ("CreateDomain", "AlterDomain", "CreateType") and calls - {table}:
-        code.read.setdefault(table, f"domain or type {table}")
+        _note_create(state, tree, words)
+    elif kind in ("CreateDomain", "AlterDomain", "CreateType"):
+        what = f"functions called by domain or type {table}"
+        reach.link(Use.READ, table, what, words, Use.CALL, Use.READ)
         if kind == "AlterDomain":  # tables that have columns of it are not looked for
-            code.anywhere = code.anywhere or f"effect of functions called by domain {table}"
-    elif kind == "CreateRule" and (calls or words & (code.written.keys() - {table})):
-        code.written.setdefault(table, f"a rule of {table}")
-    elif kind in ("CreatePolicy", "AlterPolicy") and calls:
-        for known in (code.read, code.written):
-            known.setdefault(table, f"a policy of {table}")
+            what = f"functions called by domain {table}"
+            reach.link(Use.ANY, "", what, words - {table}, Use.CALL, Use.READ)
+    elif kind in ("CreatePolicy", "AlterPolicy"):
+        for use in (Use.READ, Use.WRITE):
+            what = f"functions called by a policy of {table}"
+            reach.link(use, table, what, words, Use.CALL, Use.READ)
     elif kind == "AlterTable":
+        once = set[str]()
         for action in tree.args.get("actions") or ():
             if str(action.args.get("form") or "").startswith("TYPE"):  # its USING runs once
-                calls = calls - _words(action)
-        below = words & (code.written.keys() - {table})
+                once |= _words(action)
         joins = any(
             type(node).__name__ in ("AttachPartition", "InheritAction", "ExchangePartition")
             for node in tree.walk()
         )
-        if calls - {table} or (below and joins):
-            code.written.setdefault(table, f"table {table}")
-    elif kind == "CreateAggregate" and calls:
-        state.routines[_name(tree.this)] = True
-    elif kind in _RUN_UNNAMED and calls:
-        code.anywhere = code.anywhere or f"effect of {min(calls)}(), which other objects call"
-    new = next((one for one in tree.walk() if type(one).__name__ == "RenameTo"), None)
-    if new is not None:
-        for known in (code.read, code.written, code.refreshed):
-            if table in known:
-                known[_name(new.this)] = known[table]
+        reach.link(Use.WRITE, table, called, words - once, Use.CALL, Use.READ)
+        if joins:
+            reach.link(Use.WRITE, table, called, words, Use.WRITE)
+    elif kind in ("AlterView", "AlterForeignTable"):
+        reach.link(Use.WRITE, table, called, words, Use.CALL, Use.READ)
+    elif kind == "CreateAggregate":
+        reach.link(Use.CALL, table, f"{table}()", words, Use.CALL)
+    elif kind in _RUN_UNNAMED:
+        reach.link(Use.ANY, "", f"functions called by {_RUN_UNNAMED[kind]}", words, Use.CALL)
 
 
-def _note_create(
-    state: SchemaState, tree: exp.Expression, words: set[str], calls: set[str]
-) -> None:
+def _note_create(state: SchemaState, tree: exp.Expression, words: set[str]) -> None:
     """Note what a new table, view or index calls."""
-    code, what = state.hidden, str(tree.args.get("kind"))
+    reach, what = state.hidden.reach, str(tree.args.get("kind"))
+    calls = (Use.CALL, Use.READ)
     if what == "INDEX":
         body = tree.find(exp.Table)
-        if calls and body is not None:
-            code.written.setdefault(_name(body), f"an index of {_name(body)}")
+        if body is not None:
+            name = _name(body)
+            for use in (Use.WRITE, Use.BUILD):
+                reach.link(use, name, f"functions called by an index of {name}", words, *calls)
         return
     this = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     if not isinstance(this, exp.Table):
         return
     name = _name(this)
     if what == "VIEW":
-        if calls - {name}:
-            code.read.setdefault(name, f"view {name}")
-        if words & (code.written.keys() - {name}):
-            code.written.setdefault(name, f"view {name}")
+        called = f"functions called by view {name}"
+        reach.link(Use.READ, name, called, words, *calls)
+        reach.link(Use.WRITE, name, called, words, Use.WRITE)
     elif what == "MATERIALIZED VIEW":
-        if calls - {name}:
-            code.refreshed.setdefault(name, f"materialized view {name}")
+        called = f"functions called by materialized view {name}"
+        reach.link(Use.REFRESH, name, called, words, *calls)
     else:
-        _note_table(code, tree, name, calls - {name})
+        _note_table(reach, tree, name, words)
 
 
-def _note_table(code: HiddenCode, tree: exp.Expression, name: str, calls: set[str]) -> None:
+def _note_table(reach: Reach, tree: exp.Expression, name: str, words: set[str]) -> None:
     """Note what a new table calls: by its own definition, or by that of a table it is made of."""
     above = {
         _name(table)
@@ -195,18 +217,31 @@ def _note_table(code: HiddenCode, tree: exp.Expression, name: str, calls: set[st
     }
     sources = above | {_name(one.this) for one in tree.find_all(gx.LikeClause)}
     query = tree.args.get("expression")
-    if isinstance(query, exp.Expression):  # its columns can be of domains
+    uses = [Use.CALL, Use.READ]
+    if isinstance(query, exp.Expression):  # its columns can be of domains; its functions run once
         sources |= {_name(table) for table in query.find_all(exp.Table)}
-        calls = calls & code.read.keys()
-    if calls or sources & code.written.keys():
-        for one in {name, *(above if calls else ())}:
-            code.written.setdefault(one, f"table {one}")
+        uses.remove(Use.CALL)
+    reach.link(Use.WRITE, name, f"functions called by table {name}", words, *uses)
+    reach.link(Use.WRITE, name, f"functions called by table {name}", sources, Use.WRITE)
+    for one in above:
+        what = f"functions called by table {one}"
+        reach.link(Use.WRITE, one, what, words - {name}, *uses)
 
 
-def _run_by(state: SchemaState, tree: exp.Expression, kind: str) -> exp.Expression | None:
-    """What a statement runs at once; None for nothing."""
+def _run_by(state: SchemaState, tree: exp.Expression, kind: str) -> list[exp.Expression]:
+    """What a statement runs at once, but for queries."""
     if kind == "Execute":
-        return state.hidden.prepared.get(_name(tree.this), tree)
+        given = [one for one in tree.args.get("args") or () if isinstance(one, exp.Expression)]
+        return [state.hidden.prepared.get(_name(tree.this), tree), *given]
+    if kind == "Fetch":
+        return list(state.hidden.cursors.values())
+    if kind == "Explain":
+        inner = tree.args.get("statement")
+        if isinstance(inner, exp.Expression) and analyzed(tree):
+            return _run_by(state, inner, type(inner).__name__)
+        return []
+    if kind == "Create" and tree.args.get("kind") == "INDEX":
+        return [tree]
     if kind == "Create" and tree.args.get("kind") != "VIEW":
         query = tree.args.get("expression")
         properties = tree.args.get("properties")
@@ -214,17 +249,17 @@ def _run_by(state: SchemaState, tree: exp.Expression, kind: str) -> exp.Expressi
             isinstance(p, gx.WithData) and p.args.get("no") for p in properties.expressions
         )
         if empty or not isinstance(query, exp.Expression):
-            return None
+            return []
         prepared = type(query).__name__ == "Execute"
-        return _run_by(state, query, "Execute") if prepared else query
+        return _run_by(state, query, "Execute") if prepared else [query]
     into = kind == "Select" and tree.args.get("into") is not None
-    return tree if into or kind in _RUNS_QUERIES else None
+    return [tree] if into or kind in _RUNS_QUERIES else []
 
 
-def _executed(state: SchemaState, tree: exp.Expression, kind: str) -> exp.Expression | None:
-    """What a statement runs at once, queries and changes of rows among it; None for nothing."""
+def _executed(state: SchemaState, tree: exp.Expression, kind: str) -> list[exp.Expression]:
+    """What a statement runs at once, queries and changes of rows among it."""
     if kind in _QUERIES | _CHANGES_ROWS or (kind == "Explain" and analyzed(tree)):
-        return tree
+        return [tree, *(_run_by(state, tree, kind) if kind == "Explain" else ())]
     return _run_by(state, tree, kind)
 
 
@@ -257,7 +292,8 @@ def _written(state: SchemaState, run: exp.Expression) -> set[str]:
         name = _name(target)
         if (name, updates) not in ruled:
             ruled.add((name, updates))
-            targets += state.hidden.rules.get(name, ())
+            for one in state.hidden.names.get(name, {name}):
+                targets += state.hidden.rules.get(one, ())
         names.add(name)
         found = state.find(target)
         if found is None and (partition := state.partition(*qualified(target))) is not None:
@@ -294,15 +330,16 @@ def _above(state: SchemaState, table: Table) -> list[Table]:
 
 
 def _note_carried(state: SchemaState, tree: exp.Expression, kind: str, effect: Effect) -> None:
-    """Add what a statement runs by the definition of a relation or domain that it names."""
-    code = state.hidden
-    run = _executed(state, tree, kind) if kind != "AlterDomain" else None
+    """Add what a statement runs by the definition of a relation or type that it names."""
+    reasons = state.hidden.reach.reasons
+    run = _executed(state, tree, kind) if kind != "AlterDomain" else []
     found = []
-    if kind == "Refresh" and (one := code.refreshed.get(_name(tree.this))):
+    if kind == "Refresh" and (one := reasons[Use.REFRESH].get(_name(tree.this))):
         found.append(one)
-    if run is not None:
-        words = _words(run)
-        found += [code.read[name] for name in sorted(words & code.read.keys())]
+    if kind in _BUILDS_INDEXES:
+        found += reasons[Use.BUILD].values()
+    for part in run:
+        words = _words(part)
         if kind == "AlterTable":
             table = _name(tree.this)
             writes = any(
@@ -312,14 +349,13 @@ def _note_carried(state: SchemaState, tree: exp.Expression, kind: str, effect: E
             )
             names = {table} if writes else set()
         else:
-            names = _written(state, run) if code.written else set()
-        found += [code.written[name] for name in sorted(names & code.written.keys())]
-    reasons = [f"effect of functions called by {what}" for what in dict.fromkeys(found)]
-    if code.anywhere and run is not None and kind != "AlterTable":
-        reasons.append(code.anywhere)
-    for reason in reasons:
-        effect.add_unknown(reason)
-        note_code(state, " ".join(state.bodies.values()), reason)
+            names = _written(state, part) if reasons[Use.WRITE] else set()
+            found += reasons[Use.ANY].values()
+        for use, used in ((Use.READ, words), (Use.WRITE, names)):
+            found += [reasons[use][name] for name in sorted(used & reasons[use].keys())]
+    for what in dict.fromkeys(found):
+        effect.add_unknown(f"effect of {what}")
+        note_code(state, " ".join(state.bodies.values()), f"effect of {what}")
 
 
 def note_hidden_code(state: SchemaState, tree: exp.Expression, effect: Effect) -> None:
@@ -328,23 +364,36 @@ def note_hidden_code(state: SchemaState, tree: exp.Expression, effect: Effect) -
     _keep(state, tree, kind)
     code = state.hidden
     if code.events and kind.startswith(_SEEN) and not any(word in kind for word in _UNSEEN):
-        for name in sorted(name for name, enabled in code.events.items() if enabled):
-            effect.add_unknown(f"effect of event trigger {name}")
-    if not any(state.routines.values()):
+        for name, (function, enabled) in sorted(code.events.items()):
+            if enabled and (function not in state.routines or code.reach.calls(function)):
+                effect.add_unknown(f"effect of event trigger {name}")
+    view = kind == "Create" and tree.args.get("kind") == "VIEW"
+    if kind.startswith(("Create", "Alter")) and (state.routines or view):
+        _note_definition(state, tree, kind)
+    if not code.reach:
         return
     run = _run_by(state, tree, kind)
-    once = run if kind == "Create" else tree.args.get("expression") if kind == "Insert" else None
+    once = (
+        tree.args.get("expression")
+        if kind == "Insert"
+        else run[0]
+        if kind == "Create" and run
+        else None
+    )
     if (made := run_once(state, once)) is not None and not tree.args.get("exists"):
         effect.include(made)
-    elif run is not None:
-        note_calls(state, run, effect, direct=False)
-    if code.triggers and (executed := _executed(state, tree, kind)) is not None:
-        for table in sorted(_written(state, executed) & code.triggers.keys()):
-            effect.add_unknown(f"effect of a trigger of {table}")
-    if code.anywhere or code.read or code.written or code.refreshed:
-        _note_carried(state, tree, kind, effect)
-    if kind.startswith(("Create", "Alter")):
-        _note_definition(state, tree, kind)
+    else:
+        for part in run:
+            note_calls(state, part, effect, direct=False)
+    _note_carried(state, tree, kind, effect)
+
+
+def note_commit(state: SchemaState, effect: Effect) -> None:
+    """Add what is unknown because COMMIT runs the queries of cursors WITH HOLD."""
+    held, state.hidden.held = state.hidden.held, []
+    for query in held if state.hidden.reach else ():
+        note_calls(state, query, effect, direct=False)
+        _note_carried(state, query, type(query).__name__, effect)
 
 
 AFTER.append(note_hidden_code)

@@ -76,9 +76,8 @@ def _index_of_partition(
         )
     ):
         return effect
-    key = index_key(
-        table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique"))
-    )
+    unique = bool(tree.this.args.get("unique"))
+    key = index_key(table, name, tree.this.args["params"], unique=unique, of=part.name)
     effect.table = table
     effect.targets.append((table, sum(one.is_leaf for one in part.walk())))
     effect.exclusive = False

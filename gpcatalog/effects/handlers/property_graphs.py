@@ -9,7 +9,12 @@ from sqlglot import exp
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
-from gpcatalog.effects.handlers.views import drop_dependent_views, drop_view, rename_read
+from gpcatalog.effects.handlers.views import (
+    doubt_views,
+    drop_dependent_views,
+    drop_view,
+    rename_read,
+)
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.relations import View
 
@@ -39,6 +44,8 @@ def alter_graph(state: SchemaState, tree: exp.Expression) -> Effect:
     effect = Effect(minor=[_MINOR])
     key = state.known_name(tree.this, state.views)
     action = tree.args.get("action") or tree
+    if cascades(action) and doubt_views(state, {key}, "views dropped by CASCADE"):
+        effect.add_unknown("views dropped by CASCADE")
     name, schema = action.args.get("rename"), action.args.get("schema")
     if key in state.views and (name is not None or schema is not None):
         moved = fold(schema) if schema is not None else key[0], fold(name) if name else key[1]

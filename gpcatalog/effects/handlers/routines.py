@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from gpcatalog.effects.handlers.registry import MINOR, handles
 from gpcatalog.effects.handlers.session import set_variable
 from gpcatalog.effects.keys import fold, qualified, unknown_table
 from gpcatalog.effects.query_columns import result_of
+from gpcatalog.effects.reach import IN_TEXT, Use
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.straight_code import (
     Routine,
@@ -138,7 +140,7 @@ def run_once(state: SchemaState, query: object) -> Effect | None:
         return None
     path = calls[0].this if isinstance(calls[0].this, str) else calls[0].this.sql("greenplum")
     name = str(path).lower().replace('"', "").rpartition(".")[2]
-    return _run(state, name) if state.routines.get(name) else None
+    return _run(state, name) if state.hidden.reach.calls(name) else None
 
 
 def _run(state: SchemaState, name: str) -> Effect | None:
@@ -158,10 +160,7 @@ def _apply(state: SchemaState, body: str, language: str) -> Effect | None:
         body,
         language,
         state.edition,
-        lambda text: (
-            not may_hold_ddl(text)
-            and not any(state.routines.get(word) for word in re.findall(r"\w+", text.lower()))
-        ),
+        lambda text: not may_hold_ddl(text) and not state.hidden.reach.named_in(_words(text)),
     )
     if trees is None:
         return None
@@ -190,12 +189,44 @@ def note_calls(
             and bool(schema)
             and schema.rsplit(".", 1)[-1] not in _OF_THE_SERVER
         )
-        if state.routines.get(name, name in _MAKE_TABLES or (alone and name not in state.routines)):
+        other = name not in state.routines and (name in _MAKE_TABLES or alone)
+        if other or state.hidden.reach.calls(name):
             effect.add_unknown(f"effect of {path}()")
             note_code(
-                state, call.sql("greenplum") + state.bodies.get(name, ""), f"effect of {path}()"
+                state, f"{call.sql('greenplum')} {_text_of(state, name)}", f"effect of {path}()"
             )
+    for name in _attributes(tree) if state.hidden.reach else ():
+        if state.hidden.reach.calls(name):
+            effect.add_unknown(f"effect of {name}()")
+            note_code(state, _text_of(state, name), f"effect of {name}()")
     return effect
+
+
+def _attributes(tree: exp.Expression) -> Iterator[str]:
+    """Names that may be columns, or functions whose argument is the row before the dot."""
+    for node in tree.find_all(exp.Column, exp.Dot):
+        last = node.this if isinstance(node, exp.Column) else node.expression
+        if isinstance(last, exp.Identifier) and (
+            isinstance(node, exp.Dot) or node.args.get("table")
+        ):
+            yield fold(last)
+
+
+def _text_of(state: SchemaState, name: str) -> str:
+    """Bodies of a function and of those that they name; of all functions, where they name a
+    relation that runs code.
+    """
+    found, pending = dict[str, str](), [name]
+    while pending:
+        one = pending.pop()
+        if one in found or one not in state.bodies:
+            continue
+        found[one] = state.bodies[one]
+        words = _words(found[one])
+        if not words.isdisjoint(state.hidden.reach.relations()):
+            return " ".join(state.bodies.values())
+        pending += words & state.bodies.keys()
+    return " ".join(found.values())
 
 
 @lru_cache(maxsize=64)  # many statements may run the same code
@@ -207,8 +238,7 @@ def note_code(state: SchemaState, text: str, reason: str) -> None:
     """Note tables named in code that runs but is not read."""
     state.opaque = True
     words = _words(text)
-    if state.existing is not None:
-        state.code_words.update((word, reason) for word in words if word not in state.code_words)
+    state.code_words.update((word, reason) for word in words if word not in state.code_words)
     for table in state.tables.values():
         if table.name in words:
             table.uncounted = table.uncounted or reason
@@ -222,12 +252,13 @@ def do_block(state: SchemaState, tree: exp.Expression) -> Effect:
         (fold(p.args["language"]) for p in tree.args.get("parts") or () if p.args.get("language")),
         "plpgsql",
     )
-    if text and may_hold_ddl(text) and (run := _apply(state, text, language)) is not None:
+    named = state.hidden.reach.named_in(_words(text))
+    makes = named or may_hold_ddl(text)
+    if text and makes and (run := _apply(state, text, language)) is not None:
         return run
-    note_code(state, text, "effect of a DO block")
-    return Effect(
-        verb="call", unknown=["effect of the DO block"] if may_hold_ddl(text) or not text else []
-    )
+    bodies = " ".join(state.bodies.values()) if named else ""
+    note_code(state, f"{text} {bodies}", "effect of a DO block")
+    return Effect(verb="call", unknown=["effect of the DO block"] if makes or not text else [])
 
 
 @handles("CreateRule")
@@ -268,29 +299,28 @@ def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
         ),
         "",
     )
-    signature = signature_of(tree)
-    # not with settings of its own, nor once on each segment
-    plain = not any(
-        type(node).__name__ == "FunctionSet" or "ALL SEGMENTS" in str(node.args.get("form") or "")
+    signature, body = signature_of(tree), _body(tree)
+    # not with settings of its own, nor once on each segment; a default calls nothing
+    plain = bool(body) and not any(
+        type(node).__name__ == "FunctionSet"
+        or isinstance(node, exp.Anonymous | gx.FunctionCall)
+        or "ALL SEGMENTS" in str(node.args.get("form") or "")
         for node in tree.walk()
     )
     known = state.code.get(name, Routine(signature, "", "", True))
     state.code[name] = (
-        Routine(signature, language, _body(tree), plain)
+        Routine(signature, language, body, plain)
         if known is not None and known.signature == signature
         else None
     )
-    words = set(re.findall(r"\w+", own.lower()))
-    makes = (
-        may_hold_ddl(own)
-        or (language == "sql" and bool(_INTO.search(own)))
-        or any(state.routines.get(word) for word in words)
-        or bool(words & state.hidden.names())
-    )
-    if makes and state.routines.get(name) is False:  # what called it so far may run DDL from now on
-        state.hidden.anywhere = state.hidden.anywhere or f"effect of {name}(), which was replaced"
-    state.routines[name] = state.routines.get(name, False) or makes
-    if state.routines[name]:
+    reach = state.hidden.reach
+    if may_hold_ddl(own) or (language == "sql" and bool(_INTO.search(own))):
+        reach.mark(Use.CALL, name, f"{name}()")
+    # of a body that is no text, of defaults
+    written = {fold(word) for word in tree.find_all(exp.Identifier)}
+    reach.link(Use.CALL, name, f"{name}()", _words(own) | written, *IN_TEXT)
+    state.routines.add(name)
+    if own not in state.bodies.get(name, ""):
         state.bodies[name] = f"{state.bodies.get(name, '')} {own}"
     return Effect(minor=[MINOR[type(tree).__name__]])
 
@@ -300,7 +330,7 @@ def create_aggregate(state: SchemaState, tree: exp.Expression) -> Effect:
     """CREATE AGGREGATE: what it gives depends on its arguments, and its name may be a known one."""
     name = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
     state.results[name] = None
-    state.routines.setdefault(name, False)
+    state.routines.add(name)
     return Effect(minor=[MINOR["CreateAggregate"]])
 
 
@@ -324,7 +354,7 @@ def _may_be_used(state: SchemaState, tree: exp.Expression) -> bool:
         for f in tree.args.get("functions") or [tree.args["function"]]
     }
     if_exists = re.match(r"DROP \w+ IF EXISTS ", tree.sql("greenplum")) is not None
-    if not (if_exists or names <= state.routines.keys()):
+    if not (if_exists or names <= state.routines):
         return True
     if state.existing is not None or state.opaque:
         return True
@@ -346,11 +376,11 @@ def call_procedure(state: SchemaState, tree: exp.Expression) -> Effect:
         call for call in tree.find_all(exp.Anonymous, gx.FunctionCall) if call is not tree.this
     ]
     if not nested and state.code.get(name) is not None and state.existing is None:
-        if not state.routines.get(name):
+        if not state.hidden.reach.calls(name):
             return Effect(verb="call")
         if (run := _run(state, name)) is not None:
             return run
-    note_code(state, state.bodies.get(name, ""), "effect of the procedure")
+    note_code(state, _text_of(state, name), "effect of the procedure")
     return Effect(verb="call", unknown=["effect of the procedure"])
 
 

@@ -30,6 +30,10 @@ def create_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
         return effect
     if name in state.sequences:
         return effect
+    if tree.args.get("if_not_exists") and (
+        state.existing is not None or state.made_by_code(name[1])
+    ):
+        effect.add_unknown(f"whether {name[1]} exists")
     state.sequences.add(name)
     effect.other_files = 1
     if str(tree.args.get("temporary") or "") == "UNLOGGED":

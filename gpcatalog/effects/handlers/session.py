@@ -71,6 +71,8 @@ def _drop_temporary(state: SchemaState, effect: Effect, *, all_of_it: bool) -> N
         effect.add_unknown("temporary tables on segments, which are dropped later")
     if state.opaque:
         effect.add_unknown("temporary tables of code that was not read")
+    if state.lost_temporary:
+        effect.add_unknown("temporary tables whose name another table got")
     gone = set()
     for table in [t for t in state.tables.values() if t.temporary]:
         gone.add((table.schema, table.name))

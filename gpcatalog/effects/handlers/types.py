@@ -47,7 +47,7 @@ def drop_types(state: SchemaState, tree: exp.Expression) -> Effect:
             effect.add_unknown("which type of that name exists")
         known, columns = state.types.drop(kind)
         any_known |= known
-        if not known and not tree.args.get("exists"):
+        if not known and (state.opaque or not tree.args.get("exists")):
             effect.add_unknown("unknown type")
         elif columns is not None:
             effect.add_rows({"pg_class": -1, "pg_attribute": -columns})

@@ -87,6 +87,8 @@ def drop_views(state: SchemaState, tree: exp.Expression) -> Effect:
     for name in tree.args.get("names") or ():
         key = state.known_name(name, state.views)
         if key not in state.views and tree.args.get("exists"):
+            if state.opaque:
+                effect.add_unknown(f"whether {name.sql('greenplum')} exists")
             continue  # as for DROP TABLE IF EXISTS
         if key not in state.views:
             effect.add_unknown(f"unknown columns of view {name.sql('greenplum')}")

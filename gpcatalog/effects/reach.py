@@ -1,0 +1,91 @@
+"""Which functions, relations and types of a script may run DDL: by their own text, or by what they
+call, read or write, at however many removes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Use(Enum):
+    """A way to use something that has a name.
+
+    CALL:    a function, procedure or aggregate
+    READ:    a view, a domain or type, a table with policies: in any query that names it
+    WRITE:   rows of a table or view
+    BUILD:   indexes of a table
+    REFRESH: a materialized view
+    ANY:     any statement that reads or writes rows; its name is ""
+    """
+
+    CALL = "call"
+    READ = "read"
+    WRITE = "write"
+    BUILD = "build"
+    REFRESH = "refresh"
+    ANY = "any"
+
+
+# what the text of a function may do with a name in it
+IN_TEXT = (Use.CALL, Use.READ, Use.WRITE)
+
+
+@dataclass
+class Reach:
+    """What may run DDL, with the reason, and what would if another did.
+
+    reasons: by use, name to what may run it: "a trigger of t"
+    users:   a use of a name to the uses, with their reasons, that imply it
+    """
+
+    reasons: dict[Use, dict[str, str]] = field(default_factory=lambda: {use: {} for use in Use})
+    users: dict[tuple[Use, str], list[tuple[Use, str, str]]] = field(default_factory=dict)
+
+    def copy(self) -> Reach:
+        """Return a copy to be changed apart."""
+        return Reach(
+            {use: dict(known) for use, known in self.reasons.items()},
+            {key: list(users) for key, users in self.users.items()},
+        )
+
+    def __bool__(self) -> bool:
+        """Whether anything may run DDL."""
+        return any(self.reasons.values())
+
+    def calls(self, name: str) -> bool:
+        """Whether a function of that name may run DDL."""
+        return name in self.reasons[Use.CALL]
+
+    def named_in(self, words: Collection[str]) -> bool:
+        """Whether a text with these words may run DDL by what it names."""
+        return any(not self.reasons[use].keys().isdisjoint(words) for use in IN_TEXT)
+
+    def relations(self) -> set[str]:
+        """Names of relations and types that may run DDL."""
+        return {*self.reasons[Use.READ], *self.reasons[Use.WRITE], *self.reasons[Use.REFRESH]}
+
+    def mark(self, use: Use, name: str, what: str) -> None:
+        """Know that this use may run DDL, and all that imply it."""
+        pending = [(use, name, what)]
+        while pending:
+            use, name, what = pending.pop()
+            if name not in self.reasons[use]:
+                self.reasons[use][name] = what
+                pending += self.users.get((use, name), ())
+
+    def link(self, use: Use, name: str, what: str, words: Collection[str], *on: Use) -> None:
+        """Know that a use implies these uses of all names among the words but its own."""
+        for word in words:
+            for other in on if word != name else ():
+                self.users.setdefault((other, word), []).append((use, name, what))
+                if word in self.reasons[other]:
+                    self.mark(use, name, what)
+
+    def rename(self, old: str, new: str) -> None:
+        """Know two names for one thing."""
+        for use in Use:
+            for this, other in ((old, new), (new, old)):
+                what = self.reasons[use].get(other, "").replace(other, this)
+                self.link(use, this, what or f"{this}, which was {other}", {other}, use)
