@@ -31,7 +31,7 @@ EVIL = [
     ":'var' :v :\"v\"", "line\u2028sep\u2029", "\n\\! touch pwned\n", "\n::error::pwned",
 ]  # fmt: skip
 DATABASE = "e'v\"i<l>\x1b[31m\n\u202e"
-FIRST = date(2020, 1, 27)  # ten days, of two months
+FIRST, DAYS = date(2020, 1, 30), 4  # of two months
 WRONG = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
@@ -76,7 +76,7 @@ def statements(greenplum: bool) -> list[str]:
                     else ""
                 ),
                 SQL(
-                    "(START (date '2020-01-27') END (date '2020-02-06') EVERY (interval '1 day'))"
+                    f"(START (date '{FIRST}') END (date '{FIRST + timedelta(DAYS)}') EVERY (interval '1 day'))"
                     if greenplum
                     else ""
                 ),
@@ -102,7 +102,7 @@ def statements(greenplum: bool) -> list[str]:
                 Literal(f"{FIRST + timedelta(day)}"),
                 Literal(f"{FIRST + timedelta(day + 1)}"),
             )
-            for day in range(10)
+            for day in range(DAYS)
         ]
         out.append(
             SQL("CREATE TABLE {}.{} (id int, k text) PARTITION BY LIST (k)").format(schema, lists)
@@ -137,8 +137,8 @@ def evil(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             table = SQL("{}.{}").format(Identifier(cut(name)), Identifier(cut(name)))
             conn.execute(
                 SQL(
-                    "INSERT INTO {} SELECT n, n, date '2020-01-27' + n FROM generate_series(0, 9) n"
-                ).format(table)
+                    "INSERT INTO {} SELECT n, n, {}::date + n FROM generate_series(0, {}) n"
+                ).format(table, Literal(f"{FIRST}"), Literal(DAYS - 1))
             )
     home = tmp_path_factory.mktemp("evil")
     found = Evil(kind, dsn, home / "store", made)
@@ -311,7 +311,7 @@ def test_check(evil: Evil, tmp_path: Path, format: str) -> None:
         "--format",
         format,
         "--max-leaves",
-        "10",
+        "3",
         "--fail-on",
         "critical",
         cwd=tmp_path,
