@@ -83,6 +83,7 @@ class SchemaState:
         self.leaf_of: dict[
             tuple[str, str], tuple[str, str]
         ] = {}  # (schema, name) of a partition → of its table
+        self.unknown_indexes: set[str] = set()  # names of indexes of tables that are not known
         self.sequences: set[tuple[str, str]] = set()
         self.unlogged_sequences: set[tuple[str, str]] = set()
         self.owned_once: set[tuple[str, str]] = set()  # sequences that a table owns or has owned

@@ -203,6 +203,8 @@ def _rename_index(state: SchemaState, tree: exp.Expression, actions: list[exp.Ex
     schema, old = qualified(tree.this)
     new = fold(rename.this)
     owners = owners_of_index(state, schema, old)
+    if not owners:
+        state.unknown_indexes.add(new)
     family = [one for table in owners for one in (table, *state.partitions_of(table))]
     for table in family:
         table.indexes = [

@@ -11,9 +11,12 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import says_only
 from gpcatalog.effects.keys import fold, qualified
 from gpcatalog.effects.relations import Partition, Table
+from gpcatalog.model.names import NAMEDATALEN
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
+
+_SHORTENED = NAMEDATALEN - 5  # made names of that length may have a part of the table's name
 
 
 def create_index(state: SchemaState, tree: exp.Create) -> Effect:
@@ -24,6 +27,7 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
     if table is None and (hit := state.partition(*qualified(target))) is not None:
         return _index_of_partition(state, *hit, tree, effect)
     if table is None or not table.known:
+        state.unknown_indexes.add(fold(tree.this.args.get("this")))
         effect.add_unknown(f"unknown table {target.sql('greenplum')}")
         state.note_change_by_name(target)
         return effect
@@ -116,6 +120,19 @@ def owners_of_index(state: SchemaState, schema: str, index: str) -> list[Table]:
     return [t for t in found if t.schema in schemas or (t.schema == "" and "public" in schemas)]
 
 
+def _may_have_index(state: SchemaState, schema: str, index: str) -> bool:
+    """Whether an index may exist that is not known by its name: code or a baseline may have it, or
+    its name begins with that of a table or partition, as names that the server makes do.
+    """
+    if state.existing is not None or state.opaque or index in {"", *state.unknown_indexes}:
+        return True
+    if len(index) >= _SHORTENED:
+        return True
+    schemas = {schema, ""} if schema else {"", "public", *state.path}
+    begins = [(s, index[:at]) for s in schemas for at in range(1, len(index))]
+    return any(key in state.tables or key in state.leaf_of for key in begins)
+
+
 def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
     """DROP INDEX, with those of partitions."""
     effect = Effect(verb="alter")
@@ -131,8 +148,9 @@ def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
         if owner is None and _drop_of_partition(state, plain, effect):
             continue
         if owner is None:
-            effect.add_unknown(f"unknown index {name.sql('greenplum')}")
-            continue
+            if not tree.args.get("exists") or _may_have_index(state, schema, plain):
+                effect.add_unknown(f"unknown index {name.sql('greenplum')}")
+            continue  # as for DROP TABLE IF EXISTS
         effect.table = owner
         if not owner.known:
             effect.add_unknown(owner.unknown_definition)
