@@ -4,8 +4,7 @@ sum of the statements' effects.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,9 +13,9 @@ from sqlglot import exp
 from gpcatalog.dialect.grammar import WORDS, SyntaxFault
 from gpcatalog.dialect.greenplum import read_statement
 from gpcatalog.dialect.lexer import LexError, scan
-from gpcatalog.dialect.script import Source, split
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.keys import fold
+from gpcatalog.effects.plpgsql import inside, pieces, sql
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -53,114 +52,6 @@ def signature_of(tree: exp.Expression) -> str:
     return f"{tree.this.sql('greenplum').lower()}({', '.join(types)})"
 
 
-# statements of PL/pgSQL that branch, repeat, or run text
-_CONTROL = frozenset(
-    """if elsif elseif else end loop while for foreach case when begin declare exception execute exit
-    continue open fetch close move commit rollback savepoint set call""".split()
-)
-_LEVELS = frozenset("debug log info notice warning".split())  # of RAISE: those that go on
-_NAME = re.compile(r'\w+|"(?:[^"]|"")*"')
-
-
-def _pieces(body: str) -> list[list[str]] | None:
-    """Texts of the tokens of each statement, without comments; None where the server's scanner
-    would refuse the body.
-    """
-    found = []
-    for piece in split(Source(body)):
-        if piece.tokens is None or piece.error is not None:
-            return None
-        t = piece.tokens
-        texts = [t.text[s:e] for s, e in zip(t.starts, t.ends, strict=True) if s < e]
-        if texts and texts[-1] == ";":
-            texts.pop()
-        if texts:
-            found.append(texts)
-    return found
-
-
-def _inside(pieces: list[list[str]]) -> list[list[str]] | None:
-    """Statements between BEGIN and END; None where a declaration has a value, or there are more
-    blocks than one.
-    """
-    if not pieces or pieces[-1][0].lower() != "end" or len(pieces.pop()) > 2:
-        return None
-    start = next((n for n, p in enumerate(pieces) if p[0].lower() == "begin"), None)
-    if start is None or (start and pieces[0][0].lower() != "declare"):
-        return None
-    if any("(" in p and {":=", "=", "default", "DEFAULT"} & set(p) for p in pieces[:start]):
-        return None
-    found = [p for p in (pieces[start][1:], *pieces[start + 1 :]) if p]
-    ends = (n for n, p in enumerate(found) if p[0].lower() == "return" and not _gives_rows(p))
-    return found[: next(ends, len(found)) + 1]  # statements after RETURN do not run
-
-
-def _gives_rows(statement: Sequence[str]) -> bool:
-    """Whether a RETURN goes on: RETURN NEXT and RETURN QUERY."""
-    return len(statement) > 1 and statement[1].lower() in ("next", "query")
-
-
-def _assigned(statement: list[str]) -> list[str] | None:
-    """What is assigned to a variable; None for other statements."""
-    for n, text in enumerate(statement):
-        if text in (":=", "=") and n:
-            return statement[n + 1 :]
-        # a name, its fields and its elements
-        if not (_NAME.fullmatch(text) if n % 2 == 0 else text in ".["):
-            return None
-    return None
-
-
-def _without_target(statement: list[str]) -> list[str]:
-    """A query without INTO and the variables behind it."""
-    at = next((n for n, text in enumerate(statement) if text.lower() == "into"), None)
-    if at is None:
-        return statement
-    end = at + 1 + (statement[at + 1 : at + 2] == ["strict"])
-    while end < len(statement) and _NAME.fullmatch(statement[end]):
-        end += 1
-        if statement[end : end + 1] not in (["."], [","]):
-            break
-        end += 1
-    return statement[:at] + statement[end:]
-
-
-def _sql(statement: list[str]) -> str | None:
-    """The SQL of a statement of PL/pgSQL, "" for one without; None where its effect depends on how
-    it runs.
-
-    >>> _sql(["perform", "f", "(", ")"]), _sql(["x", ":=", "3"]), _sql(["if", "a", "then"])
-    ('SELECT f ( )', 'SELECT 3', None)
-    >>> _sql(["raise", "notice", "'%'", ",", "f", "(", ")"]), _sql(["raise", "notice", "'a'"])
-    ('SELECT f ( )', '')
-    >>> _sql(["select", "a", "into", "strict", "r", ".", "x", ",", "y", "from", "t"])
-    'select a from t'
-    """
-    if (value := _assigned(statement)) is not None:
-        return " ".join(["SELECT", *value])
-    word, rest = statement[0].lower(), statement[1:]
-    if word in _CONTROL or word == "<<":
-        return None
-    if word == "raise":
-        if not rest or rest[0].lower() not in _LEVELS:
-            return None
-        # a format and its arguments; USING has expressions too
-        given = rest[3:] if rest[2:3] == [","] else []
-        if "(" in rest and (not given or "using" in map(str.lower, rest)):
-            return None
-        return " ".join(["SELECT", *given]) if given else ""
-    if word in ("null", "get"):
-        return ""
-    if word == "perform":
-        return " ".join(["SELECT", *rest])
-    if word == "return":
-        if rest[:1] and rest[0].lower() == "query":
-            return None if "execute" in map(str.lower, rest) else " ".join(rest[1:])
-        value = rest[1:] if _gives_rows(statement) else rest
-        return " ".join(["SELECT", *value]) if value else ""
-    return " ".join(_without_target(statement) if word in ("select", "with") else statement)
-
-
 def statements_of(
     body: str, language: str, edition: Edition, harmless: Callable[[str], bool]
 ) -> list[exp.Expression] | None:
@@ -168,26 +59,26 @@ def statements_of(
 
     harmless: whether a text that is no statement of this grammar surely runs no DDL
     """
-    pieces = _pieces(body) if language in ("sql", "plpgsql") else None
-    if pieces is not None and language == "plpgsql":
-        pieces = _inside(pieces)
-    if pieces is None:
+    found = pieces(body) if language in ("sql", "plpgsql") else None
+    if found is not None and language == "plpgsql":
+        found = inside(found)
+    if found is None:
         return None
-    found = []
-    for piece in pieces:
-        sql = _sql(piece) if language == "plpgsql" else " ".join(piece)
-        if sql is None:
+    trees = []
+    for piece in found:
+        text = sql(piece) if language == "plpgsql" else " ".join(piece)
+        if text is None:
             return None
-        if not sql:
+        if not text:
             continue
         try:
-            tree, _ = read_statement(scan(sql, 0, WORDS)[0], (edition,))
+            tree, _ = read_statement(scan(text, 0, WORDS)[0], (edition,))
         except (CatalogError, SyntaxFault, LexError, ValueError, RecursionError):
             if harmless(" ".join(piece)):
                 continue
             return None
-        found.append(tree)
-    return found
+        trees.append(tree)
+    return trees
 
 
 def forget_routines(state: SchemaState, tree: exp.Expression, kind: str) -> None:
