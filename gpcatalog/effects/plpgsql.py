@@ -1,11 +1,29 @@
-"""Statements of PL/pgSQL: what a block consists of, and the SQL of each."""
+"""Statements of PL/pgSQL: what a block consists of, and the SQL that it runs, where neither depends
+on a database. Loops over numbers and times are run, and texts that EXECUTE puts together computed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 
+from sqlglot import exp
+
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.dialect.grammar import WORDS, SyntaxFault
+from gpcatalog.dialect.greenplum import read_statement
+from gpcatalog.dialect.lexer import LexError, scan
 from gpcatalog.dialect.script import Source, split
+from gpcatalog.dialect.version import Edition
+from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.constants import Constants, Value, converted, kind_of
+from gpcatalog.errors import CatalogError
+
+_MOST = 50_000  # statements and runs of loops of a block, with texts of
+_LONGEST = 4_000_000  # characters together
 
 # statements of PL/pgSQL that branch, repeat, or run text
 _CONTROL = frozenset(
@@ -31,22 +49,6 @@ def pieces(body: str) -> list[list[str]] | None:
         if texts:
             found.append(texts)
     return found
-
-
-def inside(pieces: list[list[str]]) -> list[list[str]] | None:
-    """Statements between BEGIN and END; None where a declaration has a value, or there are more
-    blocks than one.
-    """
-    if not pieces or pieces[-1][0].lower() != "end" or len(pieces.pop()) > 2:
-        return None
-    start = next((n for n, p in enumerate(pieces) if p[0].lower() == "begin"), None)
-    if start is None or (start and pieces[0][0].lower() != "declare"):
-        return None
-    if any("(" in p and {":=", "=", "default", "DEFAULT"} & set(p) for p in pieces[:start]):
-        return None
-    found = [p for p in (pieces[start][1:], *pieces[start + 1 :]) if p]
-    ends = (n for n, p in enumerate(found) if p[0].lower() == "return" and not gives_rows(p))
-    return found[: next(ends, len(found)) + 1]  # statements after RETURN do not run
 
 
 def gives_rows(statement: Sequence[str]) -> bool:
@@ -113,3 +115,359 @@ def sql(statement: list[str]) -> str | None:
         value = rest[1:] if gives_rows(statement) else rest
         return " ".join(["SELECT", *value]) if value else ""
     return " ".join(without_target(statement) if word in ("select", "with") else statement)
+
+
+Variables = dict[str, tuple[str, Value]]  # kind and value by name
+
+
+class NotStraight(Exception):
+    """What a block runs depends on a database, or is not followed."""
+
+
+class _Returned(Exception):
+    """RETURN: the block has ended."""
+
+
+class _Exited(Exception):
+    """EXIT: the loop has ended."""
+
+
+class _Continued(Exception):
+    """CONTINUE: this run through a loop has ended."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A statement that a block runs.
+
+    text:     its SQL; of EXECUTE, all that it runs
+    source:   as the block has it
+    executed: by EXECUTE
+    """
+
+    text: str
+    source: str
+    executed: bool = False
+
+
+@dataclass
+class _Node:
+    """A statement, or one with others in it.
+
+    kind:     "sql", "for", "foreach", "while", "loop", "if"
+    words:    of the statement; of the head of a loop
+    branches: of IF: conditions (empty: ELSE) and statements; of a loop: one without condition
+    """
+
+    kind: str
+    words: list[str]
+    branches: list[tuple[list[str], list[_Node]]] = field(default_factory=list)
+
+
+def _split_at(words: list[str], word: str) -> tuple[list[str], list[str]]:
+    """Words before and behind one that is in no parentheses and no CASE. Raises NotStraight."""
+    depth = 0
+    for n, text in enumerate(words):
+        lower = text.lower()
+        if depth == 0 and lower == word:
+            return words[:n], words[n + 1 :]
+        depth += (lower in ("(", "case")) - (lower in (")", "end"))
+    raise NotStraight
+
+
+def _read(queue: deque[list[str]]) -> list[_Node]:
+    """Read statements up to the end of a loop, a branch or a block."""
+    found: list[_Node] = []
+    while queue:
+        words = queue[0]
+        word, rest = words[0].lower(), words[1:]
+        if word in ("end", "elsif", "elseif", "else"):
+            return found
+        queue.popleft()
+        if word in ("for", "foreach", "while", "loop"):
+            head, first = ([], rest) if word == "loop" else _split_at(rest, "loop")
+            found.append(_Node(word, head, [([], _body(queue, first))]))
+            if [w.lower() for w in queue.popleft()[:2]] != ["end", "loop"]:
+                raise NotStraight
+        elif word == "if":
+            found.append(_Node("if", [], _branches(queue, rest)))
+        else:
+            found.append(_Node("sql", words))
+    return found
+
+
+def _body(queue: deque[list[str]], first: list[str]) -> list[_Node]:
+    if first:
+        queue.appendleft(first)
+    found = _read(queue)
+    if not queue:
+        raise NotStraight
+    return found
+
+
+def _branches(queue: deque[list[str]], rest: list[str]) -> list[tuple[list[str], list[_Node]]]:
+    """Conditions and statements of IF; `rest` is what stands behind it."""
+    found = []
+    condition, first = _split_at(rest, "then")
+    while True:
+        found.append((condition, _body(queue, first)))
+        words = queue.popleft()
+        word = words[0].lower()
+        if word == "end":
+            if [w.lower() for w in words] != ["end", "if"]:
+                raise NotStraight
+            return found
+        if word == "else":
+            condition, first = [], words[1:]
+        else:
+            condition, first = _split_at(words[1:], "then")
+
+
+class Block:
+    """Runs a block as far as it can be computed."""
+
+    def __init__(self, edition: Edition, own: Collection[str], given: Variables) -> None:
+        self._edition = edition
+        self._kinds = {name: kind for name, (kind, _) in given.items()}
+        self._values = {name: value for name, (_, value) in given.items()}
+        self._constants = Constants(self._values, own)
+        self._ran: list[Ran] = []
+        self._steps = 0
+        self._size = 0
+
+    def run(self, body: list[list[str]]) -> list[Ran]:
+        """Return the statements that run, in their order. Raises NotStraight.
+
+        body: words of its statements, as of `pieces`
+        """
+        queue = deque(body)
+        if not queue or queue[-1][0].lower() != "end" or len(queue.pop()) > 2:
+            raise NotStraight
+        first = True
+        while queue and queue[0][0].lower() != "begin":
+            words = queue.popleft()
+            if first and words[0].lower() != "declare":
+                raise NotStraight
+            self._declare(words[1:] if first else words)
+            first = False
+        if not queue:
+            raise NotStraight
+        statement = queue.popleft()[1:]
+        if statement:
+            queue.appendleft(statement)
+        nodes = _read(queue)
+        if queue:
+            raise NotStraight
+        try:
+            with suppress(_Returned):
+                self._all(nodes)
+        except (_Exited, _Continued):  # of no loop
+            raise NotStraight from None
+        return self._ran
+
+    def _declare(self, words: list[str]) -> None:
+        signs = {":=", "=", "default"}
+        at = next((n for n, text in enumerate(words) if text.lower() in signs), len(words))
+        kind = [w for w in words[1:at] if w.lower() not in ("constant", "not", "null")]
+        name, value = fold_word(words[0]), words[at + 1 :]
+        self._kinds[name] = kind_of(" ".join(kind))
+        self._values.pop(name, None)
+        if not value:
+            return
+        try:
+            self._set(name, self._value(value))
+        except Unknown:
+            if "(" in value:
+                raise NotStraight from None
+
+    def _value(self, words: Sequence[str]) -> Value:
+        """Compute an expression. Raises Unknown."""
+        return self._constants.value(self._tree("SELECT " + " ".join(words)).expressions[0])
+
+    def _tree(self, text: str) -> exp.Expression:
+        """A query without clauses, or one that reads a function."""
+        try:
+            tree, _ = read_statement(scan(text, 0, WORDS)[0], (self._edition,))
+        except (CatalogError, SyntaxFault, LexError, ValueError, RecursionError):
+            raise Unknown("expression") from None
+        clauses = {k for k, v in tree.args.items() if v}
+        if (
+            not isinstance(tree, exp.Select)
+            or not clauses <= {"expressions", "from_"}
+            or len(tree.expressions) != 1
+        ):
+            raise Unknown("query")
+        return tree
+
+    def _set(self, name: str, value: Value) -> None:
+        """Give a variable a value. Raises Unknown, and then it has none."""
+        self._values.pop(name, None)
+        kind = self._kinds.get(name, "")
+        if not kind:
+            raise Unknown(f"type of {name}")
+        self._values[name] = converted(value, kind)
+
+    def _all(self, nodes: list[_Node]) -> None:
+        for node in nodes:
+            self._steps += 1
+            if self._steps > _MOST:
+                raise NotStraight
+            try:
+                self._one(node)
+            except Unknown:
+                raise NotStraight from None
+
+    def _one(self, node: _Node) -> None:
+        if node.kind == "sql":
+            self._sql(node.words)
+        elif node.kind == "if":
+            self._if(node)
+        else:
+            with suppress(_Exited):
+                self._loop(node)
+
+    def _if(self, node: _Node) -> None:
+        for condition, statements in node.branches:
+            if not condition or self._holds(condition):
+                self._all(statements)
+                return
+
+    def _holds(self, condition: list[str]) -> bool:
+        value = self._value(condition)
+        if not isinstance(value, bool):
+            raise Unknown("condition")
+        return value
+
+    def _again(self, body: list[_Node]) -> None:
+        """Run the statements of a loop once more."""
+        self._steps += 1
+        if self._steps > _MOST:
+            raise NotStraight
+        with suppress(_Continued):
+            self._all(body)
+
+    def _loop(self, node: _Node) -> None:
+        """LOOP; WHILE; FOR over numbers, whose variable is its own, or over generate_series();
+        FOREACH.
+        """
+        words, body = node.words, node.branches[0][1]
+        if node.kind in ("loop", "while"):
+            while not words or self._holds(words):
+                self._again(body)
+            return
+        if len(words) < 3 or words[1].lower() != "in":
+            raise NotStraight
+        name, over = fold_word(words[0]), words[2:]
+        if over[0].lower() == "select" or node.kind == "foreach":
+            for value in self._series(over) if node.kind == "for" else self._elements(over):
+                self._set(name, value)
+                self._again(body)
+            return
+        kind, value = self._kinds.get(name, ""), self._values.get(name)
+        self._kinds[name] = "int"
+        try:
+            for number in self._numbers(over):
+                self._values[name] = number
+                self._again(body)
+        finally:
+            self._kinds[name] = kind
+            self._values.pop(name, None)
+            if value is not None:
+                self._values[name] = value
+
+    def _elements(self, words: list[str]) -> Sequence[Value]:
+        """Elements behind ARRAY of FOREACH."""
+        found = self._value(words[1:]) if words[0].lower() == "array" else None
+        if not isinstance(found, tuple):
+            raise Unknown("elements of an array")
+        return found
+
+    def _numbers(self, words: list[str]) -> range:
+        back = words[0].lower() == "reverse"
+        low, high = _split_at(words[back:], "..")
+        by: list[str] = []
+        if "by" in map(str.lower, high):
+            high, by = _split_at(high, "by")
+        first, last = self._value(low), self._value(high)
+        step = self._value(by) if by else 1
+        if not (type(first) is int and type(last) is int and type(step) is int and step > 0):
+            raise Unknown("range of a loop")
+        return range(first, last - 1, -step) if back else range(first, last + 1, step)
+
+    def _series(self, words: list[str]) -> list[Value]:
+        """Values of SELECT generate_series(…) and SELECT … FROM generate_series(…)."""
+        tree = self._tree(" ".join(words))
+        calls = list(tree.find_all(exp.Anonymous, gx.FunctionCall))
+        source, target = tree.args.get("from_"), tree.expressions[0]
+        simple = isinstance(target, exp.Star | exp.Column) if source is not None else True
+        place = target if source is None else source.this.this
+        name = str(calls[0].this if calls and isinstance(calls[0].this, str) else "").lower()
+        if len(calls) != 1 or calls[0] is not place or name != "generate_series" or not simple:
+            raise Unknown("query of a loop")
+        return self._constants.series(calls[0])
+
+    def _sql(self, words: list[str]) -> None:
+        word = words[0].lower()
+        source = " ".join(words)
+        if word == "execute":
+            self._execute(words)
+            return
+        if word in ("exit", "continue"):
+            if len(words) > 1 and words[1].lower() != "when":  # of a loop with a label
+                raise NotStraight
+            if len(words) == 1 or self._holds(words[2:]):
+                raise _Exited if word == "exit" else _Continued
+            return
+        if (value := assigned(words)) is not None and self._assign(words, value):
+            return
+        text = sql(words)
+        if text is None:
+            raise NotStraight
+        self._forget_targets(words, everywhere=word == "get")
+        if text:
+            self._ran.append(Ran(text, source))
+        if word == "return" and not gives_rows(words):
+            raise _Returned
+
+    def _assign(self, words: list[str], value: list[str]) -> bool:
+        """Compute an assignment; return whether that is all it does."""
+        name = fold_word(words[0])
+        if len(words) - len(value) != 2:  # to a part of a variable
+            self._values.pop(name, None)
+            return False
+        try:
+            self._set(name, self._value(value))
+        except Unknown:
+            return False
+        return True
+
+    def _execute(self, words: list[str]) -> None:
+        ends = (n for n, text in enumerate(words) if text.lower() in ("into", "using"))
+        end = next(ends, len(words))
+        text = self._value(words[1:end])
+        if not isinstance(text, str):
+            raise NotStraight
+        self._forget_targets(words[end:])
+        self._size += len(text)
+        if self._size > _LONGEST:
+            raise NotStraight
+        self._ran.append(Ran(text, " ".join(words), executed=True))
+
+    def _forget_targets(self, words: list[str], *, everywhere: bool = False) -> None:
+        """Forget variables that a statement may set: behind INTO."""
+        behind = everywhere
+        for text in words:
+            behind = behind or text.lower() == "into"
+            if behind:
+                self._values.pop(fold_word(text), None)
+
+
+def fold_word(word: str) -> str:
+    """The name that a word is.
+
+    >>> fold_word("Abc"), fold_word('"Abc"')
+    ('abc', 'Abc')
+    """
+    if word.startswith('"'):
+        return word[1:-1].replace('""', '"')
+    return word.lower()

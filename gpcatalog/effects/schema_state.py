@@ -99,6 +99,7 @@ class SchemaState:
         self.bodies: dict[str, str] = {}  # the text of those
         self.code: dict[str, Routine | None] = {}  # functions by name; None: several of one name
         self.running: set[str] = set()  # functions whose statements are applied now
+        self.ran = 0  # statements of code that were applied
         # what functions of the script give; None: several of one name, or unknown
         self.results: dict[str, Result | None] = {}
         self.hidden = HiddenCode()

@@ -4,7 +4,7 @@ sum of the statements' effects.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,12 @@ from sqlglot import exp
 from gpcatalog.dialect.grammar import WORDS, SyntaxFault
 from gpcatalog.dialect.greenplum import read_statement
 from gpcatalog.dialect.lexer import LexError, scan
+from gpcatalog.dialect.script import Source, statements
 from gpcatalog.dialect.version import Edition
+from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.constants import Constants, converted, kind_of
 from gpcatalog.effects.keys import fold
-from gpcatalog.effects.plpgsql import inside, pieces, sql
+from gpcatalog.effects.plpgsql import Block, NotStraight, Ran, Variables, pieces
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -28,12 +31,54 @@ class Routine:
 
     signature: its qualified name and the types of its arguments as text
     plain:     it runs once where it is called, with the settings of the session
+    arguments: name, kind of values and default of each; None where they are not all IN
     """
 
     signature: str
     language: str
     body: str
     plain: bool
+    arguments: tuple[tuple[str, str, exp.Expression | None], ...] | None = None
+
+    def given(self, call: exp.Expression, own: Collection[str]) -> Variables | None:
+        """Arguments of a call as variables, as far as they are known; None if one is NULL, with
+        which the function may not run.
+        """
+        values = list(call.expressions)
+        plain = self.arguments is not None and len(values) <= len(self.arguments)
+        found: Variables = {}
+        for n, (name, kind, default) in enumerate(self.arguments or ()):
+            node = values[n] if n < len(values) else default
+            try:
+                value = None if node is None else Constants({}, own).value(node)
+                known = converted(value, kind)
+            except Unknown:
+                continue
+            if known is not None and name and plain:
+                found[name] = kind, known
+        nulls = any(isinstance(node, exp.Null) for one in values for node in one.walk())
+        return None if nulls else found
+
+
+def arguments_of(
+    tree: exp.Expression,
+) -> tuple[tuple[str, str, exp.Expression | None], ...] | None:
+    """Names, kinds and defaults of the arguments in CREATE FUNCTION; None where one is not IN."""
+    found = []
+    for one in tree.args.get("args") or ():
+        argument = one.this if isinstance(one.this, exp.Expression) else one
+        kind = argument.args.get("kind")
+        if str(argument.args.get("mode") or "IN").upper() != "IN" or kind is None:
+            return None
+        name = argument.args.get("arg")
+        found.append(
+            (
+                fold(name) if isinstance(name, exp.Expression) else "",
+                kind_of(kind.sql("greenplum")),
+                one.args.get("default"),
+            )
+        )
+    return tuple(found)
 
 
 def signature_of(tree: exp.Expression) -> str:
@@ -53,31 +98,49 @@ def signature_of(tree: exp.Expression) -> str:
 
 
 def statements_of(
-    body: str, language: str, edition: Edition, harmless: Callable[[str], bool]
+    body: str,
+    language: str,
+    edition: Edition,
+    harmless: Callable[[str], bool],
+    own: Collection[str],
+    given: Variables,
 ) -> list[exp.Expression] | None:
-    """Trees of the statements of a body in their order; None where they are not all run, each once.
+    """Trees of the statements that a body runs, in their order; None where that is not known.
 
-    harmless: whether a text that is no statement of this grammar surely runs no DDL
+    harmless: whether a text that is no statement of this grammar surely runs no DDL; own: functions
+    of the script; given: arguments
     """
     found = pieces(body) if language in ("sql", "plpgsql") else None
-    if found is not None and language == "plpgsql":
-        found = inside(found)
     if found is None:
         return None
-    trees = []
-    for piece in found:
-        text = sql(piece) if language == "plpgsql" else " ".join(piece)
-        if text is None:
-            return None
-        if not text:
-            continue
+    ran = [Ran(" ".join(words), " ".join(words)) for words in found]
+    if language == "plpgsql":
         try:
-            tree, _ = read_statement(scan(text, 0, WORDS)[0], (edition,))
-        except (CatalogError, SyntaxFault, LexError, ValueError, RecursionError):
-            if harmless(" ".join(piece)):
-                continue
+            ran = Block(edition, own, given).run(found)
+        except (NotStraight, RecursionError):
             return None
-        trees.append(tree)
+    trees: list[exp.Expression] = []
+    for one in ran:
+        try:
+            if one.executed:
+                trees += _executed(one.text, edition)
+            else:
+                trees.append(read_statement(scan(one.text, 0, WORDS)[0], (edition,))[0])
+        except (CatalogError, SyntaxFault, LexError, ValueError, RecursionError):
+            if one.executed or not harmless(one.source):
+                return None
+    return trees
+
+
+def _executed(text: str, edition: Edition) -> list[exp.Expression]:
+    """Trees of the statements that EXECUTE runs. Raises ValueError for what is not understood."""
+    found = [s.tree for s in statements(Source(text), (edition,))]
+    trees = [tree for tree in found if tree is not None]
+    if len(trees) < len(found) or any(
+        type(tree).__name__ in ("BeginWork", "EndWork", "Savepoint") or tree.args.get("into")
+        for tree in trees
+    ):
+        raise ValueError(text)
     return trees
 
 

@@ -257,19 +257,157 @@ MADE = {
     ),
 }
 _MAKERS = (
-    "DO $$ BEGIN EXECUTE 'CREATE ' || '{quoted}'; END $$;",
+    "DO $$ BEGIN EXECUTE (SELECT 'CREATE {quoted}'); END $$;",
     """CREATE FUNCTION tf() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN CREATE {plain}; RETURN NEW; END $$;
 CREATE TABLE trt (a int);
 CREATE TRIGGER x BEFORE INSERT ON trt FOR EACH ROW EXECUTE PROCEDURE tf();
 INSERT INTO trt VALUES (1);""",
     """CREATE FUNCTION ff(x text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN EXECUTE x; RETURN 1; END $$;
-SELECT ff('CREATE {quoted}');""",
+SELECT ff((SELECT 'CREATE {quoted}'));""",
 )
+
+_PLAIN = "CREATE TABLE n (a int, b text);"
+# code whose statements are computed: texts of EXECUTE, loops, conditions
+COMPUTED = r"""
+CREATE FUNCTION s(a int) RETURNS int LANGUAGE plpgsql STRICT AS $f$ BEGIN CREATE TABLE x (a int); RETURN 1; END $f$; SELECT s(NULL);
+CREATE FUNCTION s(a int) RETURNS int LANGUAGE plpgsql STRICT AS $f$ BEGIN CREATE TABLE x (a int); RETURN 1; END $f$; SELECT s(NULL::int + 1);
+CREATE FUNCTION s(a int) RETURNS int LANGUAGE plpgsql AS $f$ BEGIN IF a > 2 THEN CREATE TABLE x (a int); ELSE CREATE TABLE y (a int, b text); END IF; RETURN 1; END $f$; SELECT s(3); SELECT s(1); DROP TABLE y;
+CREATE FUNCTION s(INOUT a int) LANGUAGE plpgsql AS $f$ BEGIN EXECUTE format('CREATE TABLE x_%s (a int)', a); END $f$; SELECT s(3);
+CREATE FUNCTION s(int) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN EXECUTE format('CREATE TABLE x_%s (a int)', $1); END $f$; SELECT s(3);
+CREATE FUNCTION s(a text, VARIADIC b text[]) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN EXECUTE format('CREATE TABLE x_%s (a int)', a); END $f$; SELECT s('q', 'b');
+CREATE FUNCTION s(a varchar(1)) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN EXECUTE format('CREATE TABLE x_%s (a int)', a); END $f$; SELECT s('abc'); DROP TABLE x_abc;
+CREATE FUNCTION s(l text[]) RETURNS void LANGUAGE plpgsql AS $f$ DECLARE t text; BEGIN FOREACH t IN ARRAY l LOOP EXECUTE format('CREATE TABLE x_%s (a int)', t); END LOOP; END $f$; SELECT s(ARRAY['a', 'b']); DROP TABLE x_b;
+CREATE FUNCTION s(a text) RETURNS void LANGUAGE plpgsql AS $f$ DECLARE a int := 5; BEGIN EXECUTE format('CREATE TABLE x_%s (a int)', a); END $f$; SELECT s('q'); DROP TABLE x_5;
+CREATE FUNCTION s(a text) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN a := a || 'z'; EXECUTE format('CREATE TABLE x_%s (a int)', a); END $f$; SELECT s('q'); DROP TABLE x_qz;
+CREATE PROCEDURE s(a text, b int DEFAULT 1 + 1) LANGUAGE plpgsql AS $f$ BEGIN EXECUTE format('CREATE TABLE x_%s_%s (a int)', a, b); END $f$; CALL s('q'); CALL s('q', 7); DROP TABLE x_q_7;
+CREATE FUNCTION s(a date) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN EXECUTE format('CREATE TABLE %I (a int)', 'x_' || a); END $f$; SELECT s(timestamp '2024-01-01 10:00'::date); DROP TABLE "x_2024-01-01";
+CREATE FUNCTION s(a int) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN CREATE TABLE one (a int); END $f$; CREATE FUNCTION s(a text) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN CREATE TABLE two (a int, b text); END $f$; SELECT s('x'); SELECT s(1);
+CREATE FUNCTION s(a timestamp) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN EXECUTE format('CREATE TABLE %I (a int)', 'x_' || a); END $f$; SELECT s('2024-01-01'); DROP TABLE "x_2024-01-01 00:00:00";
+CREATE FUNCTION s(a bigint) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN EXECUTE format('CREATE TABLE x%s (a int)', a * 10); END $f$; SELECT s('12'); DROP TABLE x120;
+DO $$ BEGIN EXECUTE 'CREATE TABLE x (a int)'; END $$;
+DO $$ BEGIN EXECUTE 'CREATE TABLE x (a int); CREATE INDEX ON x (a)'; END $$;
+DO $$ BEGIN EXECUTE 'CREATE TABLE ' || 'x' || ' (a int)'; END $$;
+DO $$ BEGIN FOR i IN 1..3 LOOP FOR j IN 1..2 LOOP EXECUTE format('CREATE TABLE g_%s_%s (a int)', i, j); END LOOP; END LOOP; END $$;
+DO $$ BEGIN FOR i IN REVERSE 9..1 BY 3 LOOP EXECUTE format('CREATE TABLE g_%s (a int)', lpad(i::text, 2, '0')); END LOOP; END $$;
+DO $$ BEGIN FOR i IN 1..12 LOOP IF i % 2 = 0 THEN EXECUTE format('CREATE TABLE g_%s (a int)', i); ELSIF i = 7 THEN EXECUTE 'CREATE TABLE seven (a text)'; ELSE NULL; END IF; END LOOP; END $$;
+DO $$ BEGIN FOR i IN 1..3 LOOP CREATE TABLE IF NOT EXISTS same (a int); END LOOP; END $$;
+DO $$ DECLARE t text := 'Odd Name'; BEGIN EXECUTE format('CREATE TABLE %I (a int)', t); EXECUTE 'CREATE INDEX ON ' || quote_ident(t) || ' (a)'; END $$;
+DO $$ DECLARE t text; BEGIN SELECT relname INTO t FROM pg_class LIMIT 1; EXECUTE format('CREATE TABLE %I_x (a int)', t); END $$;
+DO $$ DECLARE c int; BEGIN SELECT count(*) INTO c FROM pg_class; FOR i IN 1..c LOOP NULL; END LOOP; EXECUTE 'CREATE TABLE z (a int)'; END $$;
+DO $$ DECLARE d timestamp := '2024-01-01'; e timestamp; BEGIN LOOP EXIT WHEN d > '2024-02-01'; d := d + interval '1 day'; END LOOP; EXECUTE 'CREATE TABLE z (a int)'; END $$;
+CREATE FUNCTION mk() RETURNS void LANGUAGE plpgsql AS $f$ DECLARE p text := 'q'; BEGIN FOR i IN 1..4 LOOP EXECUTE 'CREATE TABLE ' || p || i || ' (a int, b text)'; END LOOP; END $f$; SELECT mk();
+CREATE FUNCTION format(text, int) RETURNS text LANGUAGE sql AS $f$ SELECT 'CREATE TABLE other (a int, b int, c text)'::text $f$; DO $$ BEGIN EXECUTE format('CREATE TABLE x_%s (a int)', 3); END $$;
+DO $$ DECLARE v varchar(2) := 'abc'; BEGIN EXECUTE 'CREATE TABLE x_' || v || ' (a int)'; END $$;
+DO $$ DECLARE i int := 5; BEGIN FOR i IN 1..2 LOOP EXECUTE format('CREATE TABLE s_%s (a int)', i); END LOOP; EXECUTE format('CREATE TABLE s_%s (a int)', i); END $$;
+DO $$ DECLARE a int := 7; b int := -7; BEGIN EXECUTE format('CREATE TABLE s_%s_%s_%s (a int)', a / 2, a % 3, replace((b / 2)::text, '-', 'm')); END $$;
+DO $$ DECLARE a int := 7; b int := -7; BEGIN EXECUTE format('CREATE TABLE "s_%s_%s_%s_%s" (a int)', a / 2, a % 3, b / 2, b % 3); END $$; DROP TABLE "s_3_1_-3_-1";
+DO $$ BEGIN FOR i IN 1..3 LOOP EXECUTE format('CREATE TABLE s_%s (a int)', i); IF i = 2 THEN RETURN; END IF; END LOOP; END $$;
+DO $$ BEGIN FOR i IN 1..3 LOOP EXECUTE format('ALTER TABLE n ADD COLUMN c%s text', i); END LOOP; END $$; DROP TABLE n;
+DO $$ BEGIN FOR i IN 1..3 LOOP BEGIN EXECUTE format('CREATE TABLE s_%s (a int)', i); EXCEPTION WHEN duplicate_table THEN NULL; END; END LOOP; END $$;
+DO $$ DECLARE names text[] := ARRAY['a','b']; x text; BEGIN FOREACH x IN ARRAY names LOOP EXECUTE format('CREATE TABLE s_%s (a int)', x); END LOOP; END $$;
+DO $$ DECLARE d date := '2024-01-31'; BEGIN FOR i IN 1..3 LOOP EXECUTE format('CREATE TABLE %I (a int)', 't_' || d); d := d + interval '1 month'; END LOOP; END $$; DROP TABLE "t_2024-02-29"; DROP TABLE "t_2024-03-29";
+DO $$ BEGIN EXECUTE E'CREATE TABLE x\x41 (a int)'; END $$;
+DO $$ BEGIN EXECUTE $q$CREATE TABLE it (a text DEFAULT 'x''y')$q$; END $$;
+DO $$ DECLARE s text := 'p'; BEGIN s := s || '_' || 1; EXECUTE 'CREATE TABLE ' || s || ' (a int)'; s := concat(s, '_', 2); EXECUTE 'CREATE TABLE ' || s || ' (a int)'; END $$; DROP TABLE p_1; DROP TABLE p_1_2;
+DO $$ DECLARE a int; b int; BEGIN a := b; EXECUTE format('CREATE TABLE x_%s (a int)', a); END $$;
+DO $$ BEGIN EXECUTE 'SELECT 1 INTO zz'; END $$;
+DO $$ BEGIN FOR i IN 1..2 LOOP EXECUTE 'DROP TABLE IF EXISTS x'; EXECUTE 'CREATE TABLE x (a int)'; END LOOP; END $$; DROP TABLE x;
+DO $$ DECLARE n CONSTANT integer NOT NULL := 2; BEGIN FOR i IN 1..n LOOP EXECUTE concat('CREATE TABLE k', i, ' (a int)'); END LOOP; END $$;
+DO $$ DECLARE s text := CASE WHEN 1 < 2 THEN 'a' ELSE 'b' END; BEGIN EXECUTE 'CREATE TABLE x_' || s || ' (a int)'; END $$; DROP TABLE x_a;
+DO $$ BEGIN FOR i IN 1..3 LOOP CONTINUE WHEN i = 2; EXECUTE format('CREATE TABLE s_%s (a int)', i); END LOOP; END $$;
+DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'q') THEN CREATE TABLE q (a int); END IF; END $$;
+DO $$ DECLARE t record; BEGIN FOR t IN SELECT generate_series(1, 2) AS i LOOP EXECUTE format('CREATE TABLE s_%s (a int)', t.i); END LOOP; END $$;
+DO $$ DECLARE i bigint; BEGIN FOR i IN SELECT generate_series(1, 9, 4) LOOP EXECUTE format('CREATE TABLE s_%s (a int)', i); END LOOP; END $$; DROP TABLE s_9;
+DO $$ DECLARE t text; BEGIN FOREACH t IN ARRAY ARRAY['a','b','c'] LOOP EXECUTE format('CREATE TABLE f_%s (a int)', t); END LOOP; END $$; DROP TABLE f_c;
+DO $$ DECLARE t text; l text[] := '{a,b}'; BEGIN FOREACH t IN ARRAY l LOOP EXECUTE format('ALTER TABLE n ADD COLUMN %I text', 'c_' || t); END LOOP; END $$; ALTER TABLE n DROP COLUMN c_b;
+DO $$ DECLARE t int; l int[] = ARRAY[3,1]::int[]; BEGIN FOREACH t IN ARRAY l LOOP EXECUTE format('CREATE TABLE f_%s (a int)', t * 2); END LOOP; END $$; DROP TABLE f_6;
+DO $$ DECLARE i int := 0; BEGIN LOOP i := i + 1; EXIT WHEN i > 4; CONTINUE WHEN i = 2; EXECUTE format('CREATE TABLE f_%s (a int)', i); END LOOP; END $$; DROP TABLE f_4;
+DO $$ DECLARE i int := 0; BEGIN LOOP i := i + 1; IF i = 3 THEN EXIT; END IF; EXECUTE format('CREATE TABLE f_%s (a int)', i); END LOOP; CREATE TABLE af (a int); END $$; DROP TABLE f_2;
+DO $$ DECLARE i int := 0; BEGIN FOR j IN 1..3 LOOP FOR k IN 1..3 LOOP EXIT WHEN k > j; EXECUTE format('CREATE TABLE f_%s_%s (a int)', j, k); END LOOP; END LOOP; END $$; DROP TABLE f_3_3;
+DO $$ BEGIN EXECUTE $q$CREATE TABLE it (a text DEFAULT 'x''y')$q$; END $$; DROP TABLE it;
+DO $$ DECLARE t text[] := ARRAY['a', NULL]; x text; BEGIN FOREACH x IN ARRAY t LOOP IF x = 'a' THEN EXECUTE 'CREATE TABLE xx (a int)'; END IF; END LOOP; END $$;
+DO $$ BEGIN EXIT; CREATE TABLE e1 (a int); END $$;
+DO $$ <<lab>> DECLARE x int := 1; BEGIN EXECUTE format('CREATE TABLE f_%s (a int)', lab.x); END $$;
+DO $$ <<lab>> BEGIN FOR i IN 1..2 LOOP EXECUTE format('CREATE TABLE f_%s (a int)', i); EXIT lab; END LOOP; END $$;
+DO $$ DECLARE x text := 'A'; X2 text := 'b'; BEGIN EXECUTE format('CREATE TABLE %I (a int)', x || X2); END $$; DROP TABLE "Ab";
+DO $$ DECLARE "X" text := 'q'; x text := 'r'; BEGIN EXECUTE format('CREATE TABLE %I (a int)', "X"); END $$; DROP TABLE q;
+DO $$ DECLARE t timestamp := '2024-03-05 10:20:30'; BEGIN EXECUTE format('CREATE TABLE %I (a int)', to_char(t, '"p"YYYYMMDD_HH24MISS')); END $$; DROP TABLE p20240305_102030;
+DO $$ DECLARE a text; BEGIN EXECUTE 'SELECT ''x'' ' INTO a; EXECUTE format('CREATE TABLE %I (a int)', a); END $$;
+DO $$ DECLARE a text := 'p'; BEGIN SELECT 'z' INTO a; EXECUTE format('CREATE TABLE %I (a int, b text)', a); END $$;
+DO $$ DECLARE a text := 'p'; BEGIN INSERT INTO n VALUES (1) RETURNING b INTO a; EXECUTE format('CREATE TABLE %I (a int, b text)', a); END $$;
+DO $$ DECLARE a int := 1; BEGIN DELETE FROM n; GET DIAGNOSTICS a = ROW_COUNT; EXECUTE format('CREATE TABLE n_%s (a int, b text)', a); END $$; DROP TABLE n_0;
+DO $$ DECLARE d date := '2024-01-15'; BEGIN d := d + interval '1 month 3 days'; EXECUTE 'CREATE TABLE ' || quote_ident('x' || d) || ' (a int)'; END $$; DROP TABLE "x2024-02-18";
+DO $$ DECLARE s text := 'x'; BEGIN FOR i IN 1..3 LOOP s := s || i; END LOOP; EXECUTE format('CREATE TABLE %s (a int)', s); END $$; DROP TABLE x123;
+DO $$ DECLARE a int := 5; b text := 'k'; BEGIN IF a > 3 AND b = 'k' THEN CREATE TABLE c1 (a int); END IF; IF NOT a = 5 OR b <> 'k' THEN CREATE TABLE c2 (a int); END IF; END $$; DROP TABLE c1;
+DO $$ DECLARE a text := NULL; BEGIN IF a = 'x' THEN CREATE TABLE c1 (a int); ELSE CREATE TABLE c2 (a int, b text); END IF; END $$;
+DO $$ BEGIN CASE 1 WHEN 1 THEN CREATE TABLE c1 (a int); ELSE NULL; END CASE; END $$;
+DO $$ BEGIN FOR i IN 1..10 LOOP CREATE TEMP TABLE tt (a int) ON COMMIT DROP; DROP TABLE tt; END LOOP; END $$;
+DO $$ DECLARE i int; BEGIN i := 3; WHILE i > 0 LOOP EXECUTE 'CREATE INDEX ON n (b)'; i := i - 1; END LOOP; END $$; DROP INDEX n_b_idx2;
+DO $$ BEGIN PERFORM 1; EXECUTE 'COMMENT ON TABLE n IS ''x'''; EXECUTE 'CREATE TABLE c (LIKE n)'; END $$; DROP TABLE c;
+DO $$ DECLARE c int DEFAULT 2; BEGIN EXECUTE format('CREATE TABLE %1$I (%2$I int, %2$s_x text)', 'tt', 'col'); END $$; DROP TABLE tt;
+DO $$ DECLARE f float := 1.5; BEGIN EXECUTE format('CREATE TABLE x_%s (a int)', f); END $$;
+DO $$ DECLARE n name := 'nm'; BEGIN EXECUTE format('CREATE TABLE %I (a int)', n); END $$; DROP TABLE nm;
+DO $$ DECLARE i smallint := 1; BEGIN i := i + 1; EXECUTE format('CREATE TABLE i_%s (a int)', i::text); END $$; DROP TABLE i_2;
+"""
+
+_PARTITIONED = """CREATE TABLE h (a int, b text) PARTITION BY HASH (a);
+CREATE TABLE r (a int, d date) PARTITION BY RANGE (d);
+CREATE TABLE n (a int, b text) PARTITION BY RANGE (a);"""
+# loops over partitions
+LOOPS = r"""
+DO $$ BEGIN FOR i IN 0..7 LOOP EXECUTE format('CREATE TABLE h_%s PARTITION OF h FOR VALUES WITH (MODULUS 8, REMAINDER %s)', i, i); END LOOP; END $$;
+DO $$ DECLARE n int := 4; BEGIN FOR i IN 0..n - 1 LOOP EXECUTE 'CREATE TABLE h_' || i || ' PARTITION OF h FOR VALUES WITH (MODULUS ' || n || ', REMAINDER ' || i || ')'; END LOOP; END $$;
+DO $$ DECLARE d date := '2024-01-01'; BEGIN WHILE d < '2025-01-01' LOOP EXECUTE format('CREATE TABLE r_%s PARTITION OF r FOR VALUES FROM (%L) TO (%L)', to_char(d, 'YYYYMM'), d, d + interval '1 month'); d := d + interval '1 month'; END LOOP; END $$;
+DO $$ DECLARE d date; BEGIN FOR d IN SELECT generate_series('2024-01-01'::date, '2024-06-01'::date, '1 month') LOOP EXECUTE format('CREATE TABLE r_%s PARTITION OF r FOR VALUES FROM (%L) TO (%L)', to_char(d, 'YYYY_MM'), d, (d + interval '1 month')::date); END LOOP; END $$;
+DO $$ DECLARE d date; BEGIN FOR d IN SELECT * FROM generate_series('2024-01-01'::date, '2024-06-01'::date, interval '1 month') LOOP EXECUTE format('CREATE TABLE %I PARTITION OF r FOR VALUES FROM (%L) TO (%L)', 'r_' || to_char(d, 'YYYYMM'), d, d + '1 month'::interval); END LOOP; END $$;
+DO $$ DECLARE lo int; BEGIN FOR i IN 0..4 LOOP lo := i * 100; EXECUTE format('CREATE TABLE n_%1$s PARTITION OF n FOR VALUES FROM (%2$s) TO (%3$s)', i, lo, lo + 100); EXECUTE format('CREATE INDEX ON n_%s (b)', i); END LOOP; END $$;
+DO $$ DECLARE y int := 2024; BEGIN FOR m IN 1..12 LOOP EXECUTE format('CREATE TABLE r_%s_%s PARTITION OF r FOR VALUES FROM (%L) TO (%L)', y, to_char(m, 'FM00'), make_date(y, m, 1), make_date(y, m, 1) + interval '1 month'); END LOOP; END $$;
+DO $$ DECLARE d date := CURRENT_DATE; BEGIN FOR i IN 0..2 LOOP EXECUTE format('CREATE TABLE r_%s PARTITION OF r FOR VALUES FROM (%L) TO (%L)', i, d + i, d + i + 1); END LOOP; END $$;
+DO $$ BEGIN FOR i IN 1..2 LOOP EXECUTE format('CREATE TABLE %I PARTITION OF n FOR VALUES FROM (%s) TO (%s)', 'user', i, i + 1); EXIT; END LOOP; END $$;
+DO $$ DECLARE d date := '2024-01-01'; BEGIN WHILE d < date '2024-01-04' LOOP EXECUTE 'CREATE TABLE ' || quote_ident('r_' || to_char(d, 'YYYYMMDD')) || ' PARTITION OF r FOR VALUES FROM (' || quote_literal(d) || ') TO (' || quote_literal(d + 1) || ')'; d := d + 1; END LOOP; END $$;
+DO $$ DECLARE q timestamp := date_trunc('month', date '2024-05-17'); BEGIN EXECUTE format('CREATE TABLE r_x PARTITION OF r FOR VALUES FROM (%L) TO (%L)', q::date, (q + interval '1 month')::date); END $$; CREATE TABLE r_y PARTITION OF r FOR VALUES FROM ('2024-06-01') TO ('2024-07-01');
+DO $$ BEGIN FOR y IN 2023..2024 LOOP EXECUTE format('CREATE TABLE y%s PARTITION OF r FOR VALUES FROM (%L) TO (%L) PARTITION BY LIST (a)', y, y || '-01-01', (y + 1) || '-01-01'); FOR k IN 1..2 LOOP EXECUTE format('CREATE TABLE y%s_%s PARTITION OF y%s FOR VALUES IN (%s)', y, k, y, k); END LOOP; END LOOP; END $$; DROP TABLE y2023;
+"""
+_MAKER = """CREATE TABLE r (a int, d date) PARTITION BY RANGE (d);
+CREATE FUNCTION mk(tbl text, first date, n int DEFAULT 2) RETURNS void LANGUAGE plpgsql AS $f$ DECLARE d date := first; BEGIN FOR i IN 1..n LOOP EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)', tbl || '_' || to_char(d, 'YYYYMM'), tbl, d, d + interval '1 month'); d := d + interval '1 month'; END LOOP; END $f$;"""
+# calls of a function that creates partitions
+ARGUMENTS = r"""
+SELECT mk('r', '2024-01-01');
+SELECT mk('r', '2024-01-01', 5);
+SELECT * FROM mk('r', date '2024-01-01' + 31, 2 + 1);
+SELECT mk('r', '2024-01-01'::date, NULL);
+SELECT mk('r', CURRENT_DATE, 3);
+SELECT mk('r', n => 3, first => '2024-01-01');
+SELECT mk(tbl := 'r', first := '2024-01-01');
+SELECT mk('r', '2024-01-01', x) FROM generate_series(1, 1) AS x;
+SELECT mk('r', '2024-01-01'); SELECT mk('r', '2024-03-01', 1); DROP TABLE r;
+DO $$ BEGIN PERFORM mk('r', '2024-01-01', 4); END $$;
+DO $$ DECLARE k int := 3; BEGIN PERFORM mk('r', '2024-01-01', k); END $$;
+SELECT mk('r', '2024-01-01', 1), 2;
+"""
+
+_CLASSIC = """CREATE TABLE m (a int, b text) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (PARTITION p0 START (0) END (1), PARTITION pz START (99) END (100));
+CREATE TABLE r (a int, d date) DISTRIBUTED BY (a) PARTITION BY RANGE (d) (START (date '2023-12-01') END (date '2024-01-01'));"""
+# and over those of Greenplum
+CLASSIC_LOOPS = r"""
+DO $$ BEGIN FOR i IN 1..6 LOOP EXECUTE format('ALTER TABLE m ADD PARTITION p%s START (%s) END (%s)', i, i, i + 1); END LOOP; END $$; ALTER TABLE m DROP PARTITION p3;
+DO $$ DECLARE t text; BEGIN FOREACH t IN ARRAY ARRAY['a', 'b'] LOOP EXECUTE 'CREATE TABLE c_' || t || ' (LIKE m) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (a)'; END LOOP; END $$; DROP TABLE c_b;
+DO $$ DECLARE d date := '2024-01-01'; BEGIN WHILE d < '2024-04-01' LOOP EXECUTE 'ALTER TABLE r ADD PARTITION START (date ' || quote_literal(d) || ') END (date ' || quote_literal((d + interval '1 month')::date) || ')'; d := d + interval '1 month'; END LOOP; END $$; DROP TABLE r;
+CREATE FUNCTION adds() RETURNS void LANGUAGE plpgsql AS $f$ BEGIN FOR i IN REVERSE 9..7 LOOP EXECUTE format('ALTER TABLE m ADD PARTITION START (%s) END (%s)', i, i + 1); END LOOP; END $f$; SELECT adds(); DROP TABLE m;
+DO $$ BEGIN FOR i IN 1..3 LOOP EXECUTE 'ALTER TABLE m DROP PARTITION FOR (' || 0 || ')'; EXIT; END LOOP; END $$;
+"""
 
 
 def cases() -> Iterator[str]:
     """Text of each script."""
-    for first, lines in ((_FUNCTION, CALLS), (_TRIGGER, TRIGGERS)):
+    for first, lines in (
+        (_FUNCTION, CALLS),
+        (_TRIGGER, TRIGGERS),
+        (_PLAIN, COMPUTED),
+        (_PARTITIONED, LOOPS),
+        (_MAKER, ARGUMENTS),
+        (_CLASSIC, CLASSIC_LOOPS),
+    ):
         yield from (f"{first}\n{line}\n" for line in lines.strip().splitlines())
     for what, statements in MADE.items():
         for maker in _MAKERS:

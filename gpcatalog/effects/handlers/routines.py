@@ -16,11 +16,13 @@ from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import MINOR, handles
 from gpcatalog.effects.handlers.session import set_variable
 from gpcatalog.effects.keys import fold, qualified, unknown_table
+from gpcatalog.effects.plpgsql import Variables
 from gpcatalog.effects.query_columns import result_of
 from gpcatalog.effects.reach import IN_TEXT, Use
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.straight_code import (
     Routine,
+    arguments_of,
     forget_routines,
     signature_of,
     statements_of,
@@ -36,6 +38,8 @@ _MAKE_TABLES = frozenset(
     undo_partition drop_partition_time drop_partition_id create_hypertable create_distributed_table create_reference_table dblink_exec
     dblink query_to_xml""".split()
 )
+
+_MOST = 200_000  # statements of code in one run of `check`: a short loop makes many
 
 _OF_THE_SERVER = ("pg_catalog", "gp_toolkit", "information_schema")
 
@@ -140,30 +144,36 @@ def run_once(state: SchemaState, query: object) -> Effect | None:
         return None
     path = calls[0].this if isinstance(calls[0].this, str) else calls[0].this.sql("greenplum")
     name = str(path).lower().replace('"', "").rpartition(".")[2]
-    return _run(state, name) if state.hidden.reach.calls(name) else None
+    return _run(state, name, calls[0]) if state.hidden.reach.calls(name) else None
 
 
-def _run(state: SchemaState, name: str) -> Effect | None:
+def _run(state: SchemaState, name: str, call: exp.Expression) -> Effect | None:
     """Apply a function's statements; None where they do not run one after the other."""
     code = state.code.get(name)
     if code is None or not code.plain or name in state.running or state.existing is not None:
         return None
+    given = code.given(call, state.routines)
+    if given is None:
+        return None
     state.running.add(name)
     try:
-        return _apply(state, code.body, code.language)
+        return _apply(state, code.body, code.language, given)
     finally:
         state.running.discard(name)
 
 
-def _apply(state: SchemaState, body: str, language: str) -> Effect | None:
+def _apply(state: SchemaState, body: str, language: str, given: Variables) -> Effect | None:
     trees = statements_of(
         body,
         language,
         state.edition,
         lambda text: not may_hold_ddl(text) and not state.hidden.reach.named_in(_words(text)),
+        state.routines,
+        given,
     )
-    if trees is None:
+    if trees is None or state.ran > _MOST:
         return None
+    state.ran += len(trees)
     effect = Effect(verb="call")
     for tree in trees:
         part = state.effect_of(tree)
@@ -254,7 +264,7 @@ def do_block(state: SchemaState, tree: exp.Expression) -> Effect:
     )
     named = state.hidden.reach.named_in(_words(text))
     makes = named or may_hold_ddl(text)
-    if text and makes and (run := _apply(state, text, language)) is not None:
+    if text and makes and (run := _apply(state, text, language, {})) is not None:
         return run
     bodies = " ".join(state.bodies.values()) if named else ""
     note_code(state, f"{text} {bodies}", "effect of a DO block")
@@ -309,7 +319,7 @@ def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
     )
     known = state.code.get(name, Routine(signature, "", "", True))
     state.code[name] = (
-        Routine(signature, language, body, plain)
+        Routine(signature, language, body, plain, arguments_of(tree))
         if known is not None and known.signature == signature
         else None
     )
@@ -369,7 +379,8 @@ def _may_be_used(state: SchemaState, tree: exp.Expression) -> bool:
 @handles("CallProcedure")
 def call_procedure(state: SchemaState, tree: exp.Expression) -> Effect:
     """CALL: as SELECT of a function."""
-    this = tree.this.this if isinstance(tree.this, gx.FunctionCall) else tree.this
+    called = isinstance(tree.this, exp.Anonymous | gx.FunctionCall)
+    this = tree.this.this if called else tree.this
     path = this if isinstance(this, str) else this.sql("greenplum")
     name = str(path).lower().replace('"', "").rpartition(".")[2]
     nested = [
@@ -378,7 +389,7 @@ def call_procedure(state: SchemaState, tree: exp.Expression) -> Effect:
     if not nested and state.code.get(name) is not None and state.existing is None:
         if not state.hidden.reach.calls(name):
             return Effect(verb="call")
-        if (run := _run(state, name)) is not None:
+        if (run := _run(state, name, tree.this)) is not None:
             return run
     note_code(state, _text_of(state, name), "effect of the procedure")
     return Effect(verb="call", unknown=["effect of the procedure"])

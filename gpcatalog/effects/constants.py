@@ -1,0 +1,435 @@
+"""Expressions of PL/pgSQL whose value does not depend on a database: numbers, texts, dates and
+intervals, and the functions that put names and bounds of partitions together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, date, datetime, time
+from zoneinfo import ZoneInfo
+
+from sqlglot import exp
+
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.dialect.grammar import WORDS
+from gpcatalog.effects import calendar
+from gpcatalog.effects.calendar import Step, Unknown
+from gpcatalog.effects.keys import fold
+from gpcatalog.model.names import NAMEDATALEN
+
+# a datetime with a time zone is a timestamptz at that time of the session's clock
+Value = int | str | bool | date | datetime | Step | tuple["Value", ...] | None
+_LARGEST = 2**31 - 1
+_LONGEST = 100_000  # characters of a text; a loop could double it each time
+_UTC = ZoneInfo("UTC")
+_TYPES = {
+    "int": "integer smallint bigint int int2 int4 int8",
+    "text": "text varchar name",
+    "date": "date",
+    "timestamp": "timestamp",
+    "interval": "interval",
+    "bool": "boolean bool",
+}
+_KINDS = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+_PATTERN = re.compile(r'YYYY|YY|MM|DD|HH24|MI|SS|"[^"]*"|[^A-Za-z"]')
+
+
+def kind_of(type_name: str) -> str:
+    """The kind of values of a type, "" for one that is not computed with.
+
+    >>> kind_of("BIGINT"), kind_of("timestamp without time zone"), kind_of("text[]"), kind_of("numeric")
+    ('int', 'timestamp', 'text[]', '')
+    """
+    if (array := re.fullmatch(r"(.*\w) ?\[ ?\]", type_name.strip())) is not None:
+        element = kind_of(array[1])
+        return f"{element}[]" if element else ""
+    name = " ".join(type_name.lower().split())
+    name = {"character varying": "varchar", "timestamp without time zone": "timestamp"}.get(
+        name, name
+    )
+    return _KINDS.get(name, "")
+
+
+def converted(value: Value, kind: str) -> Value:
+    """A value as one of another kind. Raises Unknown."""
+    if value is None or (kind == "bool" and isinstance(value, bool)):
+        return value
+    if kind.endswith("[]"):
+        return _array(value, kind.removesuffix("[]"))
+    if kind == "text":
+        return shown(value)
+    if kind == "int" and not isinstance(value, bool):
+        if isinstance(value, str) and re.fullmatch(r"-?\d+", value):
+            return int(value)
+        if isinstance(value, int):
+            return value
+    if kind in ("date", "timestamp"):
+        return _time(value, kind)
+    if kind == "interval":
+        if isinstance(value, str):
+            return calendar.step(value)
+        if isinstance(value, Step):
+            return value
+    raise Unknown("conversion of a value")
+
+
+def _array(value: Value, kind: str) -> Value:
+    if isinstance(value, str) and re.fullmatch(r"\{\w+(,\w+)*\}", value):
+        value = tuple(value[1:-1].split(","))
+    if not isinstance(value, tuple) or "null" in (str(one).lower() for one in value):
+        raise Unknown("elements of an array")
+    return tuple(converted(one, kind) for one in value)
+
+
+def _time(value: Value, kind: str) -> date:
+    if isinstance(value, str):
+        read = calendar.value(exp.Literal.string(value), kind, _UTC)
+        if not isinstance(read, date):
+            raise Unknown("conversion of a text")
+        return read
+    if isinstance(value, datetime):
+        return value.date() if kind == "date" else value.replace(tzinfo=None)
+    if isinstance(value, date):
+        return value if kind == "date" else datetime.combine(value, time())
+    raise Unknown("conversion of a value")
+
+
+def shown(value: Value) -> str:
+    """A value as the server prints it. Raises Unknown."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, datetime):
+        if value.tzinfo is not None:
+            raise Unknown("text of a timestamptz")
+        return (
+            value.isoformat(sep=" ").rstrip("0") if value.microsecond else value.isoformat(sep=" ")
+        )
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise Unknown("text of a value")
+
+
+def quoted(name: str) -> str:
+    """A name as quote_ident() writes it. Raises Unknown for words of SQL.
+
+    >>> quoted("p_2024"), quoted("a b")
+    ('p_2024', '"a b"')
+    """
+    if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
+        return '"' + name.replace('"', '""') + '"'
+    if name in WORDS or name.upper() in WORDS:
+        raise Unknown("whether a name is quoted")
+    return name
+
+
+def _literal(value: str) -> str:
+    if "\\" in value:
+        raise Unknown("text with a backslash")
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _format(given: Sequence[Value]) -> str:
+    """format(): %s, %I and %L, with numbers of arguments or without."""
+    text, values = given[0], given[1:]
+    if not isinstance(text, str):
+        raise Unknown("format of no text")
+    out, at, last = [], 0, 0
+    for found in re.finditer(r"%(?:(\d+)\$)?([sIL%])?", text):
+        out.append(text[last : found.start()])
+        last = found.end()
+        if found[2] is None:
+            raise Unknown("width in a format")
+        if found[2] == "%":
+            out.append("%")
+            continue
+        at = int(found[1]) if found[1] else at + 1
+        if not 0 < at <= len(values):
+            raise Unknown("argument of format() that is not there")
+        value = values[at - 1]
+        if value is None:
+            if found[2] == "I":
+                raise Unknown("name that is NULL")
+            out.append("NULL" if found[2] == "L" else "")
+        else:
+            text_ = shown(value)
+            out.append(
+                text_ if found[2] == "s" else quoted(text_) if found[2] == "I" else _literal(text_)
+            )
+    return "".join([*out, text[last:]])
+
+
+def _to_char(given: Sequence[Value]) -> str:
+    value, form = given
+    if not isinstance(form, str):
+        raise Unknown("format of no text")
+    if isinstance(value, date):
+        parts = _PATTERN.findall(form)
+        if "".join(parts) != form:
+            raise Unknown("format of a date")
+        at = value if isinstance(value, datetime) else datetime.combine(value, time())
+        texts = {
+            "YYYY": f"{at.year:04}",
+            "YY": f"{at.year % 100:02}",
+            "MM": f"{at.month:02}",
+            "DD": f"{at.day:02}",
+            "HH24": f"{at.hour:02}",
+            "MI": f"{at.minute:02}",
+            "SS": f"{at.second:02}",
+        }
+        return "".join(texts.get(part, part.strip('"')) for part in parts)
+    if (
+        isinstance(value, int)
+        and re.fullmatch(r"FM0+", form)
+        and 0 <= value < 10 ** (len(form) - 2)
+    ):
+        return str(value).zfill(len(form) - 2)
+    raise Unknown("to_char() of a value")
+
+
+def _padded(given: Sequence[Value], *, left: bool) -> str:
+    text, width, fill = (*given, " ")[:3]
+    if not (isinstance(text, str) and isinstance(width, int) and isinstance(fill, str) and fill):
+        raise Unknown("padding of a value")
+    if width > _LONGEST:
+        raise Unknown("text that is too long")
+    more = (fill * max(width, 0))[: max(width - len(text), 0)]
+    return (more + text if left else text + more)[:width]
+
+
+def _truncated(given: Sequence[Value]) -> datetime:
+    unit, at = given
+    if not isinstance(at, date) or unit not in ("year", "month", "day"):
+        raise Unknown("date_trunc()")
+    whole = at if isinstance(at, datetime) else datetime.combine(at, time(), UTC)
+    whole = whole.replace(hour=0, minute=0, second=0, microsecond=0)
+    return whole.replace(
+        day=whole.day if unit == "day" else 1, month=1 if unit == "year" else whole.month
+    )
+
+
+def _made(given: Sequence[Value]) -> date:
+    year, month, day = given
+    if not (isinstance(year, int) and isinstance(month, int) and isinstance(day, int)):
+        raise Unknown("make_date()")
+    return date(year, month, day)
+
+
+_FUNCTIONS: dict[str, Callable[[Sequence[Value]], Value]] = {
+    "format": _format,
+    "to_char": _to_char,
+    "lpad": lambda given: _padded(given, left=True),
+    "rpad": lambda given: _padded(given, left=False),
+    "date_trunc": _truncated,
+    "make_date": _made,
+    "quote_ident": lambda given: quoted(shown(given[0])),
+    "quote_literal": lambda given: _literal(shown(given[0])),
+    "concat": lambda given: "".join(shown(one) for one in given if one is not None),
+    "coalesce": lambda given: next((one for one in given if one is not None), None),
+}
+
+
+def _same(one: Value, two: Value) -> tuple[Value, Value]:
+    """Two values that are compared, as ones of the same kind."""
+    for a, b, swapped in ((one, two, False), (two, one, True)):
+        if isinstance(a, str) and not isinstance(b, str):
+            kind = (
+                "int" if isinstance(b, int) else "timestamp" if isinstance(b, datetime) else "date"
+            )
+            return (b, converted(a, kind)) if swapped else (converted(a, kind), b)
+    if isinstance(one, date) and isinstance(two, date):
+        times = [_time(value, "timestamp") for value in (one, two)]
+        return times[0], times[1]
+    if type(one) is not type(two) or isinstance(one, bool | Step) or one is None:
+        raise Unknown("comparison of values")
+    return one, two
+
+
+def _compared(node: exp.Expression, one: Value, two: Value) -> bool:
+    one, two = _same(one, two)
+    if isinstance(one, str) and not isinstance(node, exp.EQ | exp.NEQ):
+        raise Unknown("order of texts")
+    less, equal = one < two, one == two  # type: ignore[operator]
+    results = {
+        "LT": less,
+        "LTE": less or equal,
+        "GT": not less and not equal,
+        "GTE": not less,
+        "EQ": equal,
+        "NEQ": not equal,
+    }
+    return results[type(node).__name__]
+
+
+def _times(step: Step, number: int) -> Step:
+    return Step(step.months * number, step.days * number, step.micros * number)
+
+
+def _moved(at: date, by: Step) -> datetime:
+    whole = at if isinstance(at, datetime) else datetime.combine(at, time())
+    if whole.tzinfo is not None and by.micros:
+        raise Unknown("hours of a time zone")
+    found = calendar.add(whole, by)
+    assert isinstance(found, datetime)
+    return found
+
+
+def _computed(node: exp.Expression, one: Value, two: Value) -> Value:
+    """+, -, *, / and %."""
+    sign = -1 if isinstance(node, exp.Sub) else 1
+    if isinstance(node, exp.Add | exp.Sub):
+        if isinstance(two, date) and sign == 1:
+            one, two = two, one
+        if isinstance(one, date) and isinstance(two, Step):
+            return _moved(one, _times(two, sign))
+        if isinstance(one, date) and not isinstance(one, datetime) and type(two) is int:
+            return date.fromordinal(one.toordinal() + sign * two)
+        if type(one) is date and type(two) is date and sign == -1:
+            return one.toordinal() - two.toordinal()
+    if isinstance(node, exp.Mul):
+        if isinstance(one, Step):
+            one, two = two, one
+        if type(one) is int and isinstance(two, Step):
+            return _times(two, one)
+    if type(one) is not int or type(two) is not int:
+        raise Unknown("computation with values")
+    if isinstance(node, exp.Div | exp.Mod):
+        whole = abs(one) // abs(two) * (1 if (one < 0) == (two < 0) else -1) if two else 0
+        found = whole if isinstance(node, exp.Div) else one - whole * two
+    else:
+        found = one * two if isinstance(node, exp.Mul) else one + sign * two
+    if (two == 0 and isinstance(node, exp.Div | exp.Mod)) or abs(found) > _LARGEST:
+        raise Unknown("number that is too large")
+    return found
+
+
+class Constants:
+    """Computes expressions of one block.
+
+    known: values of its variables, by their names; own: functions of the script, which may be
+    called in the place of the server's
+    """
+
+    def __init__(self, known: Mapping[str, Value], own: Collection[str]) -> None:
+        self.known = known
+        self.own = own
+
+    def value(self, node: exp.Expression) -> Value:
+        """The value of an expression. Raises Unknown."""
+        try:
+            found = self._value(node)
+        except (ValueError, OverflowError, IndexError, TypeError) as e:
+            raise Unknown(str(e)) from None
+        if isinstance(found, str) and len(found) > _LONGEST:
+            raise Unknown("text that is too long")
+        return found
+
+    def _value(self, node: exp.Expression) -> Value:
+        if isinstance(node, exp.Paren):
+            return self._value(node.this)
+        if isinstance(node, exp.Literal):
+            if node.is_string:
+                return str(node.this)
+            if not str(node.this).isdigit() or int(node.this) > _LARGEST:
+                raise Unknown("number")
+            return int(node.this)
+        if isinstance(node, exp.Column):
+            name = fold(node.this)
+            if node.args.get("table") is not None or name not in self.known:
+                raise Unknown(f"value of {name}")
+            return self.known[name]
+        if isinstance(node, exp.Heredoc | exp.RawString):
+            return str(node.this)
+        if isinstance(node, gx.ArrayValue):
+            return tuple(self._value(one) for one in node.expressions)
+        if isinstance(node, exp.Boolean | exp.Null):
+            return bool(node.this) if isinstance(node, exp.Boolean) else None
+        if isinstance(node, exp.Cast | gx.TypedLiteral):
+            return self._cast(node)
+        if isinstance(node, exp.Neg):
+            return _computed(exp.Sub(), 0, self._value(node.this))
+        if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Mod):
+            return _computed(node, self._value(node.this), self._value(node.expression))
+        if isinstance(node, exp.Anonymous | gx.FunctionCall):
+            return self._call(node)
+        return self._condition(node)
+
+    def _condition(self, node: exp.Expression) -> Value:
+        """Comparisons, AND, OR, NOT, CASE, and texts that are joined."""
+        if isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE | exp.EQ | exp.NEQ):
+            return _compared(node, self._value(node.this), self._value(node.expression))
+        if isinstance(node, exp.Not):
+            return not self._true(node.this)
+        if isinstance(node, exp.And | exp.Or):
+            values = [self._true(node.this), self._true(node.expression)]
+            return all(values) if isinstance(node, exp.And) else any(values)
+        if isinstance(node, exp.Case) and node.args.get("this") is None:
+            for one in node.args["ifs"]:
+                if self._true(one.this):
+                    return self._value(one.args["true"])
+            default = node.args.get("default")
+            return None if default is None else self._value(default)
+        if isinstance(node, gx.OperatorCall) and str(node.args["operator"].this) == "||":
+            parts = [self._value(node.this), self._value(node.expression)]
+            if not any(isinstance(part, str) for part in parts) or None in parts:
+                raise Unknown("parts of a text")
+            return "".join(shown(part) for part in parts)
+        raise Unknown("expression")
+
+    def _true(self, node: exp.Expression) -> bool:
+        value = self._value(node)
+        if not isinstance(value, bool):
+            raise Unknown("condition")
+        return value
+
+    def _cast(self, node: exp.Expression) -> Value:
+        to = node.args["to"]
+        if to.this == exp.DataType.Type.ARRAY and len(to.expressions) == 1:
+            kind = kind_of(f"{to.expressions[0].sql('greenplum')}[]")
+        else:
+            kind = "" if to.expressions else kind_of(to.sql("greenplum"))
+        value = self._value(node.this)
+        if kind == "interval" and isinstance(value, str):
+            return calendar.step(value, str(node.args.get("fields") or ""))
+        if not kind or node.args.get("fields"):
+            raise Unknown("value of another type")
+        cut = kind == "text" and to.sql("greenplum").lower() == "name"
+        if cut and len(shown(value).encode()) > NAMEDATALEN:
+            raise Unknown("name that is cut")
+        return converted(value, kind)
+
+    def _call(self, node: exp.Expression) -> Value:
+        name = node.this if isinstance(node.this, str) else node.this.sql("greenplum")
+        name = str(name).lower().removeprefix("pg_catalog.")
+        plain = {k for k, v in node.args.items() if v} <= {"this", "expressions"}
+        if name not in _FUNCTIONS or name in self.own or not plain:
+            raise Unknown(f"value of {name}()")
+        return _FUNCTIONS[name]([self._value(one) for one in node.expressions])
+
+    def series(self, call: exp.Expression) -> list[Value]:
+        """The values of generate_series(), those of times as timestamptz. Raises Unknown."""
+        given = [self.value(one) for one in call.expressions]
+        if all(type(one) is int for one in given) and 2 <= len(given) <= 3:
+            first, last, by = (*given, 1)[:3]
+            assert isinstance(first, int)
+            assert isinstance(last, int)
+            if not isinstance(by, int) or by == 0:
+                raise Unknown("step of a series")
+            return list(range(first, last + (1 if by > 0 else -1), by)[: calendar.MOST])
+        if len(given) != 3 or not isinstance(given[0], date):
+            raise Unknown("series")
+        at, last_, by_ = (
+            _time(given[0], "timestamp"),
+            _time(given[1], "timestamp"),
+            converted(given[2], "interval"),
+        )
+        assert isinstance(by_, Step)
+        if not by_.positive or by_.micros:
+            raise Unknown("step of a series")
+        found: list[Value] = []
+        while at <= last_ and len(found) < calendar.MOST:
+            found.append(at.replace(tzinfo=UTC) if isinstance(at, datetime) else at)
+            at = _moved(at, by_)
+        return found
