@@ -29,6 +29,9 @@ def _files(server: str, shape: Shape, filled: bool, instance: Instance) -> int:
     return model.relation_files(server, shape, FILLED if filled else model.EMPTY, instance)
 
 
+BLOCK_UNKNOWN = "effect of the DO block"
+
+
 @dataclass(kw_only=True)
 class Effect:
     """What one statement does.

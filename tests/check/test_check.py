@@ -135,8 +135,8 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
     ),
     (
         "unbounded-premake",
-        "DO $$ BEGIN FOR i IN 1..9 LOOP EXECUTE 'ALTER TABLE t ADD PARTITION p'; END LOOP; END $$;",
-        "DO $$ BEGIN EXECUTE 'ALTER TABLE t ADD PARTITION p'; END $$;",
+        "DO $$ DECLARE r record; BEGIN FOR r IN SELECT n FROM o LOOP EXECUTE 'ALTER TABLE t ADD PARTITION p' || r.n; END LOOP; END $$;",
+        "DO $$ BEGIN FOR i IN 1..9 LOOP EXECUTE 'ALTER TABLE t ADD PARTITION p' || i; END LOOP; END $$;",
         {},
     ),
     (

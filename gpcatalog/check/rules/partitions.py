@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from gpcatalog.check.report import RuleContext
 from gpcatalog.check.rules.registry import rule, walk
+from gpcatalog.effects.effect import BLOCK_UNKNOWN
 from gpcatalog.effects.relations import Partition
 from gpcatalog.model.finding import Confidence, Severity
 from gpcatalog.model.quantity import count, plural
@@ -133,13 +134,17 @@ def _body(s: RuleContext) -> str:
 def unbounded_premake(s: RuleContext) -> None:
     """A loop creates partitions.
 
-    What it finds: DO blocks and functions with a LOOP that adds partitions.
+    What it finds: functions with a LOOP that adds partitions, and DO blocks with one whose number
+    of partitions depends on the database.
     Why it matters: the number of partitions is known only at run time, so it cannot be checked
     against a budget.
-    How sure it is: low: the keywords were found. Whether the loop has a limit is not analyzed.
+    How sure it is: low: the keywords were found. Whether the loop of a function has a limit is not
+    analyzed.
     What to do: write the partitions explicitly, or limit the loop and add an ignore comment.
     """
     body = _body(s)
+    if type(s.statement.tree).__name__ == "DoBlock" and BLOCK_UNKNOWN not in s.effect.unknown:
+        return  # its partitions are counted
     if body and _LOOP.search(body) and _GROWS.search(body):
         s.find(
             "unbounded-premake",

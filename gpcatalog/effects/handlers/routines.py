@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.effect import BLOCK_UNKNOWN, Effect
 from gpcatalog.effects.handlers.create_table import columns_of_query, created, set_storage
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import MINOR, handles
@@ -268,7 +268,7 @@ def do_block(state: SchemaState, tree: exp.Expression) -> Effect:
         return run
     bodies = " ".join(state.bodies.values()) if named else ""
     note_code(state, f"{text} {bodies}", "effect of a DO block")
-    return Effect(verb="call", unknown=["effect of the DO block"] if makes or not text else [])
+    return Effect(verb="call", unknown=[BLOCK_UNKNOWN] if makes or not text else [])
 
 
 @handles("CreateRule")
