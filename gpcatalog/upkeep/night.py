@@ -16,7 +16,7 @@ from gpcatalog.planner.grid import Grain
 from gpcatalog.planner.time_key import TimeKey, cell_of
 from gpcatalog.upkeep.naming import NameTemplate
 from gpcatalog.upkeep.partitions import Partition, PartitionSet
-from gpcatalog.upkeep.rules import ANNOUNCED, NightLimits, TableRules
+from gpcatalog.upkeep.rules import NightLimits, TableRules
 
 Place = tuple[int, int, int]
 """A merge: oid of the parent, begin and end in local time."""
@@ -301,17 +301,6 @@ def _past_keep(t: TableState, s: PartitionSet, now: int) -> list[Partition]:
     return [p for p in s.parts if p.closed and p.high <= now - keep and (p.movable or not files)]
 
 
-def to_be_announced(t: TableState, s: PartitionSet, now: int) -> list[Partition]:
-    """Partitions whose drop is announced: they will be past their retention in seven days, or are.
-
-    now: as the key of the table counts
-    """
-    keep = t.rules.keep
-    if t.rules.retention != "drop" or keep is None or t.kept:
-        return []
-    return [p for p in s.parts if p.closed and p.high <= now - keep + ANNOUNCED]
-
-
 @dataclass
 class _Left:
     """What is left of the limits of the night: partitions, and bytes that are copied."""
@@ -371,8 +360,7 @@ def _due(
     found: gets a note on those that would be too large
     """
     large: list[Partition] = []
-    # a merge of what is announced would be announced as another partition
-    past = {p.low for p in (*_past_keep(t, s, now), *to_be_announced(t, s, now))}
+    past = {p.low for p in _past_keep(t, s, now)}
     taken: set[int] = set()
     for grain, age in t.rules.rollups:
         runs: dict[int, list[list[Partition]]] = {}
