@@ -266,13 +266,19 @@ def test_every_object_of_greenplum_6(gp6_dsn: str, tmp_path: Path) -> None:
 
 
 def test_every_object_of_greenplum_7(gp7_dsn: str, tmp_path: Path) -> None:
-    assert every(gp7_dsn, tmp_path, ANY, CLASSIC) == {"views dropped by CASCADE": 2}
+    assert every(gp7_dsn, tmp_path, ANY, CLASSIC) == {
+        "views dropped by CASCADE": 2,
+        "whether plain_id_seq exists": 1,
+    }
 
 
 def test_every_object_of_postgresql_15(pg_dsn: str, tmp_path: Path) -> None:
     assert every(pg_dsn, tmp_path, ANY, MODERN) == {
         "views dropped by CASCADE": 2,
         "TOAST relation of attached": 1,
+        # snapshots have no sequences
+        "whether generated_id_seq exists": 1,
+        "whether plain_id_seq exists": 1,
     }
 
 
@@ -280,6 +286,9 @@ def test_every_object_of_postgresql_18(pgnew_dsn: str, tmp_path: Path) -> None:
     assert every(pgnew_dsn, tmp_path, ANY, MODERN) == {
         "views dropped by CASCADE": 2,
         "TOAST relation of attached": 1,
+        # snapshots have no sequences
+        "whether generated_id_seq exists": 1,
+        "whether plain_id_seq exists": 1,
     }
 
 
