@@ -365,7 +365,7 @@ def test_a_schema_is_created_in_the_servers_order(pg_dsn: str) -> None:
         assert one.cost.rows_coordinator["pg_class"] == sign * counted
 
 
-# bodies whose statements run one after the other: the effect of a call is known
+# bodies whose statements are known: so is the effect of a call
 STRAIGHT = (
     (
         "plpgsql",
@@ -391,19 +391,25 @@ STRAIGHT = (
     ("plpgsql", "BEGIN /* a; /* b; */ c; */ CREATE TABLE made (a int); END"),
     ("plpgsql", "BEGIN CREATE TABLE made (a int); RETURN; CREATE TABLE more (a int); END"),
     ("plpgsql", "BEGIN RAISE NOTICE '%', 1; CREATE TABLE made (a int); END"),
-    ("sql", "CREATE TABLE made (a int, b text); SELECT NULL::void"),
-)
-BRANCHES = (
     ("plpgsql", "BEGIN IF false THEN CREATE TABLE made (a int); END IF; END"),
     (
         "plpgsql",
         "BEGIN FOR i IN 1..2 LOOP CREATE TABLE made (a int); DROP TABLE made; END LOOP; END",
     ),
+    ("plpgsql", "BEGIN EXECUTE 'CREATE TABLE made (a int)'; END"),
+    ("sql", "CREATE TABLE made (a int, b text); SELECT NULL::void"),
+)
+BRANCHES = (
+    ("plpgsql", "BEGIN IF (SELECT false) THEN CREATE TABLE made (a int); END IF; END"),
+    (
+        "plpgsql",
+        "DECLARE i int; BEGIN FOR i IN SELECT a FROM held LOOP CREATE TABLE made (a int); DROP TABLE made; END LOOP; END",
+    ),
     (
         "plpgsql",
         "BEGIN CREATE TABLE made (a int); RAISE EXCEPTION 'x'; EXCEPTION WHEN OTHERS THEN NULL; END",
     ),
-    ("plpgsql", "BEGIN EXECUTE 'CREATE TABLE made (a int)'; END"),
+    ("plpgsql", "BEGIN EXECUTE (SELECT 'CREATE TABLE made (a int)'); END"),
     ("plpgsql", "BEGIN CREATE TABLE made (a int); RAISE 'stop'; END"),
     ("plpgsql", "DECLARE n int = length(makes()); BEGIN CREATE TABLE more (a int); END"),
 )
