@@ -41,11 +41,12 @@ class Routine:
     arguments: tuple[tuple[str, str, exp.Expression | None], ...] | None = None
 
     def given(self, call: exp.Expression, own: Collection[str]) -> Variables | None:
-        """Arguments of a call as variables, as far as they are known; None if one is NULL, with
-        which the function may not run.
+        """Known arguments of a call as variables; None if one is NULL, with which the function may
+        not run. Arguments with names are not matched.
         """
         values = list(call.expressions)
-        plain = self.arguments is not None and len(values) <= len(self.arguments)
+        named = any(type(one).__name__ in ("NamedArgument", "VariadicArgument") for one in values)
+        plain = not named and len(values) <= len(self.arguments or ())
         found: Variables = {}
         for n, (name, kind, default) in enumerate(self.arguments or ()):
             node = values[n] if n < len(values) else default

@@ -525,3 +525,25 @@ ALTER TABLE p DROP PARTITION FOR (1);
 def test_tables_above_each_other(server: str) -> None:
     report = run([Source(f"{NOT_SEEN}\n{CYCLES}")], Settings(server=server))
     assert not report.statements[-2].cost.complete  # INSERT INTO a
+
+
+@pytest.mark.parametrize(
+    ("call", "known"),
+    [("n => 5", False), ("a => 'y', n => 1", False), ("'y', 3", True), ("'y'", True), ("", True)],
+)
+def test_arguments_with_names_are_not_taken_for_others(pg_dsn: str, call: str, known: bool) -> None:
+    script = [
+        "CREATE FUNCTION tried(a text DEFAULT 'x', n int DEFAULT 2) RETURNS void LANGUAGE plpgsql AS"
+        " $$ BEGIN FOR i IN 1..n LOOP EXECUTE format('CREATE TABLE t%s (a int)', i); END LOOP; END $$",
+        f"SELECT tried({call})",
+    ]
+    found = run([Source(";\n".join(script) + ";")], Settings(server="pg15")).statements[-1]
+    assert found.cost.complete is known
+    with psycopg.connect(fresh_database(pg_dsn, "named"), autocommit=True) as conn:
+        conn.execute(script[0].encode())
+        counted = "SELECT count(*) FROM pg_class"
+        (before,) = conn.execute(counted.encode()).fetchone() or (0,)
+        conn.execute(script[1].encode())
+        (after,) = conn.execute(counted.encode()).fetchone() or (0,)
+    if known:
+        assert found.cost.rows_coordinator["pg_class"] == after - before
