@@ -11,6 +11,7 @@ import shutil
 import socket
 import tempfile
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -55,7 +56,7 @@ def _named_in_parameters(item: pytest.Item) -> Iterator[str]:
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what needs a server, which the fixtures tell. With several workers, tests of one Greenplum go to one of them, so that no
     cluster is started twice; a PostgreSQL starts in seconds: every worker has its own, and tests of one file on one server stay together.
     """
@@ -68,45 +69,36 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         names = {*servers, *({"pg"} if "own_server" in words else ())}
         for family in sorted({"greenplum" if n.startswith("gp") else "postgres" for n in names}):
             item.add_marker(family)
-    _alternate(items)
+    _take_turns(config, items)
     _largest_groups_first(items)
 
 
-# Packages and modules whose tests `.ci/run` runs on both Greenplums: what could lose rows or run foreign code.
-_ON_BOTH = ("hostile", "test_roundtrip", "test_kill", "test_kill_odd", "test_changed_properties")
-_GREENPLUM = re.compile(r"\bgp[67](?=\b|_)")
+# --- turns ----------------------------------------------------------------------------------------------------------------
 
 
-def _alternate(items: list[pytest.Item]) -> None:
-    """Divide tests that have the same case for both Greenplums between them: the first is for 6, the second for 7, and so on.
+def turn_of(test: str, cases: int, turn: int, turns: int) -> list[int]:
+    """Which cases of a test run in a turn: one in `turns`, at least one; in as many turns as that takes, each of them.
 
-    Of a package or module of _ON_BOTH, only the cases of tests marked `alternate` are divided.
+    Tests begin with different cases, so that one turn has all servers.
     """
-    seen: Counter[tuple[str, str]] = Counter()
-    pairs: dict[str, list[pytest.Item]] = {}
+    first = turn + zlib.crc32(test.encode())
+    return [n for n in range(cases) if (n - first) % min(cases, turns) == 0]
+
+
+def _take_turns(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the cases whose turn it is. GPCATALOG_TEST_TURN=20787/4 (`.ci/run` gives the number of the day) is turn 20787 of 4."""
+    turn, _, turns = os.environ.get("GPCATALOG_TEST_TURN", "0/1").partition("/")
+    cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        mark = item.get_closest_marker("xdist_group")
-        group = str(mark.args[0]) if mark else ""
-        if group not in ("gp6", "gp7"):
-            continue
-        if item.get_closest_marker("alternate"):
-            case = (item.nodeid.partition("[")[0], group)
-            if seen[case] % 2 != (group == "gp7"):
-                item.add_marker("every_server")
-            seen[case] += 1
-        elif not (
-            item.get_closest_marker("every_server")
-            or item.path.parent.name in _ON_BOTH
-            or item.path.stem in _ON_BOTH
-        ):
-            test, bracket, case_text = item.nodeid.partition("[")
-            pairs.setdefault(test + bracket + _GREENPLUM.sub("*", case_text), []).append(item)
-    both = [pair for pair in pairs.values() if len(pair) == 2]
-    for number, pair in enumerate(both):
-        for item in pair:
-            mark = item.get_closest_marker("xdist_group")
-            if mark is not None and (mark.args[0] == "gp7") != number % 2:
-                item.add_marker("every_server")
+        if any(item.get_closest_marker(name) for name in ("greenplum", "postgres", "turns")):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out = set()
+    for test, found in cases.items():
+        kept = turn_of(test, len(found), int(turn), int(turns))
+        left_out.update(item for n, item in enumerate(found) if n not in kept)
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
 
 
 # Packages whose tests of Greenplum run first: what could lose rows or run foreign code, then what could be wrong. What is not named
@@ -165,11 +157,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(
             f"{late.total()} tests were left out, because {os.environ['GPCATALOG_TEST_MINUTES']} minutes had passed: {packages}"
         )
-
-
-def also(server: str) -> object:
-    """A parameter of a test that `.ci/run` leaves out, because another server of its family is tried with the same."""
-    return pytest.param(server, marks=pytest.mark.every_server)
 
 
 def missing(what: str, how: str) -> None:

@@ -3,18 +3,20 @@
     GPCATALOG_TEST_RECORD=1 pytest tests/capacity tests/effects tests/dialect/test_oracle.py tests/probes/test_truth.py
 
 runs the matrices on every server that is installed and writes fixtures/recorded/ anew. A file says which server
-counted, and when. A live test of what is recorded takes one case in GPCATALOG_TEST_SHARE (`.ci/run`: 8), else all of them: what a
-server did does not change, and what is predicted is compared with all recorded cases on every machine.
+counted, and when. A live test of what is recorded takes one case in GPCATALOG_TEST_SHARE (`.ci/run`: 8, others each day), else all of
+them: what a server did does not change, and what is predicted is compared with all recorded cases on every machine.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 FOLDER = Path(__file__).parent.parent / "fixtures/recorded"
 
 
@@ -25,6 +27,17 @@ def share() -> int:
         if os.environ.get("GPCATALOG_TEST_RECORD")
         else int(os.environ.get("GPCATALOG_TEST_SHARE", "1"))
     )
+
+
+def turn() -> int:
+    """The number of the turn, which `.ci/run` gives (GPCATALOG_TEST_TURN)."""
+    return int(os.environ.get("GPCATALOG_TEST_TURN", "0/1").partition("/")[0])
+
+
+def some_of(cases: Iterable[T], part: int = 0) -> list[T]:
+    """One case in so many (share()): others each turn."""
+    part = part or share()
+    return list(cases)[turn() % part :: part]
 
 
 class Recording:

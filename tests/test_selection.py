@@ -1,49 +1,54 @@
-"""What `.ci/run` leaves out is tried on another server: no case of a test is left out altogether."""
+"""What `.ci/run` leaves out today runs on another day: no case of a test is left out altogether."""
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import turn_of
+
 _COLLECT = """
 import pytest
 
 class Collected:
+    def pytest_deselected(self, items):
+        for item in items:
+            print("out", item.nodeid, sep="\\t")
+
     def pytest_collection_finish(self, session):
         for item in session.items:
-            left_out = item.get_closest_marker("every_server") is not None
-            print("item", int(left_out), item.nodeid, sep="\\t")
+            print("in", item.nodeid, sep="\\t")
 
 pytest.main(["--collect-only", "-qq", "-n", "0"], plugins=[Collected()])
 """
-_SERVER = re.compile(r"\b(?:gp[67]|pg(?:new|\d\d)?)(?:_dsn|_server|_cluster)?(?=[-\]])")
 
 
-@pytest.fixture(scope="module")
-def tests() -> dict[str, bool]:
-    """All tests by name, and whether `.ci/run` leaves them out."""
+@pytest.mark.parametrize("turns", range(1, 9))
+def test_every_case_has_its_turn(turns: int) -> None:
+    for cases in range(1, 20):
+        for name in ("a", "b", "c"):
+            begin = 20_787
+            runs = [turn_of(name, cases, begin + n, turns) for n in range(turns)]
+            assert set().union(*runs) == set(range(cases))
+            assert all(runs)
+            assert max(map(len, runs)) <= -(-cases // turns)
+
+
+def test_every_test_runs_in_every_turn() -> None:
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     done = subprocess.run(
         [sys.executable, "-c", _COLLECT],
-        capture_output=True, text=True, check=False, env=env, cwd=Path(__file__).parents[1],
+        capture_output=True, text=True, check=False, env=env | {"GPCATALOG_TEST_TURN": "20787/4"}, cwd=Path(__file__).parents[1],
     )  # fmt: skip
-    rows = [line.split("\t", 2) for line in done.stdout.splitlines() if line.startswith("item\t")]
-    assert len(rows) > 3000, done.stdout[-1000:] + done.stderr[-1000:]
-    return {name: left_out == "1" for _, left_out, name in rows}
-
-
-def test_every_case_is_tried_somewhere(tests: dict[str, bool]) -> None:
-    kept = {_SERVER.sub("*", name) for name, left_out in tests.items() if not left_out}
-    left = [name for name, left_out in tests.items() if left_out]
-    assert len(left) > 100
-    assert [name for name in left if _SERVER.sub("*", name) not in kept] == []
-
-
-def test_every_test_of_greenplum_is_tried_on_one(tests: dict[str, bool]) -> None:
-    found = [(n.partition("[")[0], left) for n, left in tests.items() if "[gp" in n]
-    assert {n for n, left in found if left} <= {n for n, left in found if not left}
+    rows = [line.split("\t", 1) for line in done.stdout.splitlines() if "\t" in line]
+    runs = {name for place, name in rows if place == "in"}
+    left_out = {name for place, name in rows if place == "out"}
+    assert len(runs) > 2000, done.stdout[-1000:] + done.stderr[-1000:]
+    assert len(left_out) > 1000
+    assert {name.partition("[")[0] for name in left_out} <= {
+        name.partition("[")[0] for name in runs
+    }

@@ -8,7 +8,7 @@ import pytest
 
 from gpcatalog.capacity.generation import GENERATIONS, generation
 from gpcatalog.capacity.toast import needs_toast, toastable
-from tests.recorded import Recording, read, recorded, share
+from tests.recorded import Recording, read, recorded, share, some_of
 
 from .live import own_database
 
@@ -34,7 +34,7 @@ def check(dsn: str) -> None:
     with own_database(dsn, "capacity_toast") as live:
         gen = generation(live.generation)
         recording = Recording("toast", live.generation, live.banner)
-        for number, types in enumerate(TABLES[:: share()]):
+        for number, types in enumerate(some_of(TABLES)):
             body = ", ".join(f"c{i} {kind}" for i, kind in enumerate(_split(types)))
             spread = "DISTRIBUTED RANDOMLY" if gen.greenplum else ""
             live.work.execute(f"CREATE TABLE t{number} ({body}) {spread}".encode())

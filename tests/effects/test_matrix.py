@@ -19,7 +19,7 @@ from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.schema_state import SchemaState
 from tests.capacity.live import Live, added, own_database
-from tests.recorded import Recording, by_instance, read, recorded, share
+from tests.recorded import Recording, by_instance, read, recorded, share, some_of
 
 STORAGES = {
     "gp6": ("", " WITH (appendonly=true)", " WITH (appendonly=true, orientation=column)"),
@@ -379,7 +379,7 @@ def walk(live: Live, edition: Edition, recording: Recording) -> tuple[int, list[
     live.work.execute("SET client_min_messages = error")
     live.work.execute("SET TimeZone = 'UTC'")
     before, names_before = live.count(), names(live)
-    for script in list(scripts(live.generation))[:: share()]:
+    for script in some_of(scripts(live.generation)):
         state = SchemaState(edition, ZoneInfo("UTC"))
         run: list[object] = []
         for sql in script:

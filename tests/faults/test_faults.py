@@ -21,7 +21,6 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from gpcatalog.store import series
-from tests.conftest import also
 from tests.faults import stage as faults
 from tests.faults.proxy import Proxy
 from tests.faults.stage import SERVERS, Said, Stage
@@ -72,7 +71,7 @@ def stage(request: pytest.FixtureRequest) -> Stage:
     return Stage(request.param, request)
 
 
-@pytest.fixture(scope="module", params=["gp6", also("gp7")])
+@pytest.fixture(scope="module", params=["gp6", "gp7"])
 def cluster(request: pytest.FixtureRequest) -> Stage:
     return Stage(request.param, request)
 
@@ -205,7 +204,7 @@ def test_catalog_held(
     assert any(c["status"] == status and "pg_depend" in c["probe"] for c in lost), lost
 
 
-@pytest.mark.parametrize("stage", ["gp6", also("gp7")], indirect=True)
+@pytest.mark.parametrize("stage", ["gp6", "gp7"], indirect=True)
 def test_catalog_held_on_one_segment(stage: Stage, home: Path) -> None:
     """As by a VACUUM FULL in utility mode: Greenplum 6's segments do not heed lock_timeout, and nothing may wait for it all the same."""
     with psycopg.connect(stage.dsn) as conn:

@@ -21,7 +21,6 @@ from psycopg.sql import SQL, Identifier, Literal
 from gpcatalog.commands.check import CheckFormat
 from gpcatalog.model.names import cut
 from tests import program
-from tests.conftest import also
 from tests.report.test_report import Page
 
 EVIL = [
@@ -115,7 +114,7 @@ def statements(greenplum: bool) -> list[str]:
     return [statement.as_string(None) for statement in out]  # type: ignore[attr-defined]
 
 
-@pytest.fixture(scope="module", params=["gp6_dsn", "gp7_dsn", also("pg_dsn"), "pgnew_dsn"])
+@pytest.fixture(scope="module", params=["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
 def evil(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Evil:
     base = request.getfixturevalue(request.param)
     kind = request.param.removesuffix("_dsn")

@@ -38,10 +38,10 @@ ROOT = Path(
 )  # another checkout's product can be tried
 # minutes each: the check of every change takes one server of each family
 SERVERS = (
-    pytest.param("pg12_server", marks=pytest.mark.every_server),
+    "pg12_server",
     "pg15_server",
-    pytest.param("pgnew_server", marks=pytest.mark.every_server),
-    pytest.param("pg19_server", marks=pytest.mark.every_server),
+    "pgnew_server",
+    "pg19_server",
     "gp6_cluster",
     "gp7_cluster",
 )
@@ -762,7 +762,6 @@ def run_all(
     return wrong, codes
 
 
-@pytest.mark.alternate
 @pytest.mark.parametrize("mode", ["locked", "online"])
 def test_scripts(hostile: Hostile, mode: str, tmp_path: Path) -> None:
     """Each file either runs and springs nothing, or stops and says that the owner should run it; clean tables go to the end."""
@@ -868,7 +867,6 @@ def test_the_switch(tables: Hostile, tmp_path: Path) -> None:
     assert noted(place, "superuser, --run-owner-code", watch.read())
 
 
-@pytest.mark.alternate
 @pytest.mark.parametrize("mode", ["locked", "online"])
 def test_scripts_under_a_role(tables: Hostile, mode: str, tmp_path: Path) -> None:
     """The database makes the superuser mallory: her code could become the superuser again, so no file runs it."""
@@ -922,7 +920,6 @@ def test_scripts_under_event_triggers(tables: Hostile, tmp_path: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.alternate
 @pytest.mark.parametrize("events", [False, True], ids=["plain", "event triggers"])
 def test_maintenance(tables: Hostile, events: bool, tmp_path: Path) -> None:
     """The maintenance script of a bloated catalog springs nothing; from PostgreSQL 17 on REINDEX sets off event triggers."""
@@ -974,7 +971,6 @@ INTERFERENCES = {
 }
 
 
-@pytest.mark.alternate
 @pytest.mark.parametrize("interference", INTERFERENCES)
 def test_between_transactions(tables: Hostile, interference: str, tmp_path: Path) -> None:
     """Online mode commits the stage, which is mallory's table, before it is filled: she may do with it what she likes."""
@@ -1052,7 +1048,6 @@ def parts_of(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.alternate
 @pytest.mark.parametrize("race", RACES)
 def test_while_it_waits(tables: Hostile, race: str, tmp_path: Path) -> None:
     """Mallory commits what the check could not see while the next statement waits for her lock: it is seen before anything runs."""
@@ -1123,7 +1118,6 @@ def _from_the_stage(parts: list[str]) -> tuple[list[str], str]:
     return parts[: at + 1], parts[at + 1]
 
 
-@pytest.mark.alternate
 @pytest.mark.parametrize("mode", ["locked", "online"])
 def test_schema_is_exchanged(tables: Hostile, mode: str, tmp_path: Path) -> None:
     """While a file waits to keep readers out, mallory renames her schema, which no lock of a table hinders, and puts another in its place."""
@@ -1319,7 +1313,6 @@ def test_journal_changes_hands(migration: tuple[Hostile, Files]) -> None:
     stops(here, files, "journal changes hands", *_names(files, *AFTER), "0000_prepare.sql")
 
 
-@pytest.mark.alternate
 @pytest.mark.parametrize("role", [OWNER, STRANGER])
 def test_one_function_of_somebody_else(migration: tuple[Hostile, Files], role: str) -> None:
     """One function in the superuser's schema belongs to another role."""
@@ -1355,7 +1348,6 @@ def test_one_table_of_somebody_else(migration: tuple[Hostile, Files]) -> None:
     stops(here, files, "table of mallory", *_names(files, *AFTER))
 
 
-@pytest.mark.alternate
 @pytest.mark.parametrize("what", ["trigger", "overload"])
 def test_default_privileges(migration: tuple[Hostile, Files], what: str) -> None:
     """The superuser's own default privileges give mallory rights on whatever he makes: TRIGGER on tables, CREATE in schemas."""

@@ -115,7 +115,6 @@ def more_rows(dsn: str, names: list[str]) -> None:
             )
 
 
-@pytest.mark.alternate
 @pytest.mark.parametrize("mode", [Mode.LOCKED, Mode.ONLINE])
 @pytest.mark.parametrize("fixture", GENERATION)
 def test_rows_and_files(

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 
 from gpcatalog.migration.request import Mode, Request
-from tests.conftest import also, fresh_database
+from tests.conftest import fresh_database
 from tests.migration import made
 
-SERVERS = ("gp6_dsn", "gp7_dsn", "pg12_dsn", also("pg_dsn"), "pgnew_dsn")
+SERVERS = ("gp6_dsn", "gp7_dsn", "pg12_dsn", "pg_dsn", "pgnew_dsn")
 # of another role's tables, all code is looked up that they could run
 CASES = ((Mode.LOCKED, ""), (Mode.LOCKED, "mig_reads_owner"), (Mode.ONLINE, "mig_reads_owner"))
 DAYS = 45
@@ -122,7 +122,6 @@ def _reads(dsn: str, folder: Path, mode: Mode, others: int) -> dict[str, list[di
     return found
 
 
-@pytest.mark.alternate
 @pytest.mark.parametrize(("mode", "owner"), CASES)
 @pytest.mark.parametrize("fixture", SERVERS)
 def test_other_tables_cost_a_step_nothing(

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gpcatalog.migration.request import Mode, Request
-from tests.conftest import also, fresh_database
+from tests.conftest import fresh_database
 from tests.migration import made
 from tests.migration.made import EAGER
 
-SERVERS = ("gp7_dsn", "pg12_dsn", also("pg_dsn"), "pgnew_dsn")
+SERVERS = ("gp7_dsn", "pg12_dsn", "pg_dsn", "pgnew_dsn")
 POLICY = {
     "merge": EAGER.replace("month", "year"),
     "flatten": EAGER + "flatten = true\n",
@@ -144,7 +144,6 @@ def scanned(text: str) -> list[str]:
     return found
 
 
-@pytest.mark.alternate  # of Greenplum, 7 alone: half of the cases
 @pytest.mark.parametrize(("shape", "rules", "mode"), CASES)
 @pytest.mark.parametrize("fixture", SERVERS)
 def test_no_table_is_read_under_the_lock(

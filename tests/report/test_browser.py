@@ -39,6 +39,7 @@ TEXT_CONTRAST = 4.5  # WCAG 2.2, level AA
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium"),
     pytest.mark.xdist_group("browser"),
+    pytest.mark.turns,
 ]
 
 

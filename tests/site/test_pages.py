@@ -32,6 +32,7 @@ from tests.web import serving
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium"),
     pytest.mark.xdist_group("browser"),
+    pytest.mark.turns,
 ]
 PROBE = (Path(__file__).parent / "site_probe.js").read_text()
 SALES = "clusters/mdw-5432/sales"

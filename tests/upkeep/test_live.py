@@ -23,12 +23,12 @@ from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from gpcatalog.services import upkeep
 from gpcatalog.store.snapshot import Snapshot
-from tests.conftest import also, fresh_database
+from tests.conftest import fresh_database
 from tests.migration import made
 from tests.upkeep.year import HISTORY, SHAPES, Year, server_of
 
 pytestmark = pytest.mark.usefixtures("one_day")
-SERVERS = ["gp6_dsn", "gp7_dsn", also("pg_dsn"), "pgnew_dsn"]
+SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
 FIRST = date(2025, 3, 20)  # clocks change in Berlin on the 30th
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import also, fresh_database
+from tests.conftest import fresh_database
 from tests.migration import made, odd
 from tests.migration.decorated import TableMaker, fill
 from tests.migration.test_decorated import SETTINGS, seeds
@@ -208,7 +208,7 @@ def random_tables(
 
 
 @pytest.mark.parametrize("seed", seeds())
-@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", also("pg_dsn"), "pgnew_dsn"])
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
 def test_they_equal_the_newest(fixture: str, seed: int, request: pytest.FixtureRequest) -> None:
     first = datetime.now(UTC).date() - timedelta(DAYS_BEFORE)
     dsn, look, tables = random_tables(fixture, "new_partitions", seed, first, request)
@@ -242,7 +242,7 @@ def test_they_equal_the_newest(fixture: str, seed: int, request: pytest.FixtureR
     assert problems == [], "\n".join(problems[:40])
 
 
-@pytest.mark.parametrize("fixture", ["gp7_dsn", also("pg_dsn"), "pgnew_dsn"])
+@pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn", "pgnew_dsn"])
 def test_row_security_of_the_newest_is_there(fixture: str, request: pytest.FixtureRequest) -> None:
     """A role that has the newest partition's privileges sees no row of a new one."""
     dsn = fresh_database(request.getfixturevalue(fixture), "new_closed")

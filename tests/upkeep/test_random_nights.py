@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import also
 from tests.migration import made
 from tests.migration.test_decorated import seeds
 from tests.upkeep.test_live import night
@@ -137,7 +136,7 @@ class Tables:
 
 
 @pytest.mark.parametrize("seed", seeds())
-@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", also("pg_dsn"), "pgnew_dsn"])
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
 def test_nothing_is_lost(fixture: str, seed: int, request: pytest.FixtureRequest) -> None:
     first = datetime.now(UTC).date() - timedelta(DAYS_BEFORE)
     dsn, look, names = random_tables(fixture, "random_nights", seed, first, request)
