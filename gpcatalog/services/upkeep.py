@@ -177,19 +177,14 @@ def _add_merges(prepared: Prepared, tonight: Night, found: Planned) -> None:
 def announced(prepared: Prepared) -> list[tuple[str, list[str]]]:
     """Partitions that will be past their retention in seven days, of tables that drop them."""
     from gpcatalog.model.names import qualified
-    from gpcatalog.upkeep.rules import ANNOUNCED
+    from gpcatalog.upkeep.night import to_be_announced
 
     found = []
     for t in prepared.states:
-        keep = t.rules.keep
-        if t.rules.retention != "drop" or keep is None or t.kept:
-            continue
-        edge = t.key.now(prepared.now) - keep + ANNOUNCED
         parts = [
             f"{qualified(p.schema, p.name)} {p.oid}"
             for s in t.sets
-            for p in s.parts
-            if p.closed and p.high <= edge
+            for p in to_be_announced(t, s, t.key.now(prepared.now))
         ]
         if parts:
             found.append((qualified(t.schema, t.name), parts))

@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpcatalog.model.bounds import DAY
-from gpcatalog.upkeep.night import Create, Night, Place, Retire, RollUp, TableState, night
+from gpcatalog.upkeep.night import (
+    Create,
+    Night,
+    Place,
+    Retire,
+    RollUp,
+    TableState,
+    night,
+    to_be_announced,
+)
 from gpcatalog.upkeep.partitions import Partition, PartitionSet
 from gpcatalog.upkeep.rules import ANNOUNCED, NightLimits
 
@@ -141,14 +150,9 @@ class _Announcements:
         """
         before = len(self._since)
         for t in tables:
-            keep = t.rules.keep
-            if t.rules.retention != "drop" or keep is None or t.kept:
-                continue
-            edge = t.key.now(now) - keep + ANNOUNCED
             for s in t.sets:
-                for p in s.parts:
-                    if p.closed and p.high <= edge:
-                        self._since.setdefault((s.parent, p.low), since)
+                for p in to_be_announced(t, s, t.key.now(now)):
+                    self._since.setdefault((s.parent, p.low), since)
         return len(self._since) - before
 
     def only_announced(self, tonight: Night, now: int) -> Night:

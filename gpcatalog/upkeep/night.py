@@ -16,7 +16,7 @@ from gpcatalog.planner.grid import Grain
 from gpcatalog.planner.time_key import TimeKey, cell_of
 from gpcatalog.upkeep.naming import NameTemplate
 from gpcatalog.upkeep.partitions import Partition, PartitionSet
-from gpcatalog.upkeep.rules import NightLimits, TableRules
+from gpcatalog.upkeep.rules import ANNOUNCED, NightLimits, TableRules
 
 Place = tuple[int, int, int]
 """A merge: oid of the parent, begin and end in local time."""
@@ -301,6 +301,17 @@ def _past_keep(t: TableState, s: PartitionSet, now: int) -> list[Partition]:
     return [p for p in s.parts if p.closed and p.high <= now - keep and (p.movable or not files)]
 
 
+def to_be_announced(t: TableState, s: PartitionSet, now: int) -> list[Partition]:
+    """Partitions whose drop is announced: they will be past their retention in seven days, or are.
+
+    now: as the key of the table counts
+    """
+    keep = t.rules.keep
+    if t.rules.retention != "drop" or keep is None or t.kept:
+        return []
+    return [p for p in s.parts if p.closed and p.high <= now - keep + ANNOUNCED]
+
+
 @dataclass
 class _Left:
     """What is left of the limits of the night: partitions, and bytes that are copied."""
@@ -361,15 +372,18 @@ def _due(
     """
     large: list[Partition] = []
     past = {p.low for p in _past_keep(t, s, now)}
+    # a merge of what is announced would be announced as another partition, and the rest of its month merges with it or not at all
+    announced = to_be_announced(t, s, now)
     taken: set[int] = set()
     for grain, age in t.rules.rollups:
+        leaving = {cell_of(grain, at) for p in announced for at in (p.low, p.high - 1)}
         runs: dict[int, list[list[Partition]]] = {}
         for p in s.parts:
             if not p.closed or not p.movable or p.low in past or p.low in taken:
                 continue
             cell = cell_of(grain, p.low)
             end = grid.cell_start(grain, cell + 1)
-            if p.high > end or end > now - max(age, t.rules.hot):
+            if cell in leaving or p.high > end or end > now - max(age, t.rules.hot):
                 continue
             lines = runs.setdefault(cell, [])
             if lines and lines[-1][-1].high == p.low:

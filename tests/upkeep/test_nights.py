@@ -123,6 +123,14 @@ def test_a_thousand_days(table: TableState, seed: int) -> None:
             assert merge.high <= local - rules.hot
             assert {p.low for p in merge.parts} <= set(before)
             assert cell_of(merge.grain, merge.low) == cell_of(merge.grain, merge.high - 1)
+            if rules.retention == "drop" and rules.keep is not None:  # it would be announced again
+                edge = local - rules.keep + 7 * DAY
+                cell = cell_of(merge.grain, merge.low)
+                assert not [
+                    p
+                    for p in before.values()
+                    if p.high <= edge and cell_of(merge.grain, p.low) == cell
+                ]
         # what is not named is as it was
         touched = {p.low for g in done.retire for p in g.parts} | {
             p.low for m in done.rollups for p in m.parts
