@@ -16,6 +16,7 @@ from sqlglot import exp
 from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.version import Edition
+from gpcatalog.effects.equal_indexes import column_of, compared
 from gpcatalog.effects.expansion import SERIAL, catalog_type
 from gpcatalog.effects.keys import (
     WITHOUT_OVERLAPS,
@@ -519,8 +520,8 @@ def index_key(
     elements = [*body.args["columns"], *(body.args.get("include") or ())]
     for element in elements:
         value = element.this
-        if isinstance(value, exp.Column) and not value.table:
-            simple.append(fold(value.this))
+        if (column := column_of(value)) is not None:
+            simple.append(column)
             labels.append(simple[-1])
         else:
             read |= reads(value, table)
@@ -532,7 +533,7 @@ def index_key(
         name = _unused(used, of or table.name, "_".join(labels), "idx")
     method = body.args.get("using")
     bitmap = method is not None and fold(method) == "bitmap"
-    like = f"{unique}{body.sql('greenplum').removeprefix('USING btree ')}"
+    like, rough = compared(body, unique=unique)
     return Key(
         name,
         len(elements),
@@ -542,4 +543,5 @@ def index_key(
         bitmap=bitmap,
         like=intern(like),
         label=intern("_".join(labels)),
+        rough=intern(rough),
     )

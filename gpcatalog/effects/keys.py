@@ -4,6 +4,7 @@ foreign keys.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -111,16 +112,23 @@ def shared(column: Column) -> Column:
     return column
 
 
+def quoted_name(name: str) -> str:
+    """A name as SQL has it.
+
+    >>> quoted_name("a"), quoted_name("B")
+    ('a', '"B"')
+    """
+    plain = name.isidentifier() and name == name.lower()
+    return exp.to_identifier(name, quoted=not plain).sql("postgres")
+
+
 def like_of(columns: Iterable[str], unique: bool, method: str = "btree") -> str:
     """What `Key.like` says of an index of plain columns.
 
     >>> like_of(["a", "B"], True), like_of(["a"], False, "bitmap")
     ('True(a, "B")', 'FalseUSING bitmap (a)')
     """
-    names = ", ".join(
-        exp.to_identifier(c, quoted=not (c.isidentifier() and c == c.lower())).sql("postgres")
-        for c in columns
-    )
+    names = ", ".join(map(quoted_name, columns))
     return f"{unique}{'' if method == 'btree' else f'USING {method} '}({names})"
 
 
@@ -139,6 +147,7 @@ class Key:
     label:       its columns in the names that the server makes
     like:        what an index has to say alike to be taken over as one of a partition: uniqueness,
                  method, columns, predicate
+    rough:       what those have alike that may be equal though `like` differs; "" if none is
     """
 
     name: str
@@ -151,6 +160,7 @@ class Key:
     of: str = ""
     like: str = ""
     label: str = ""
+    rough: str = ""
 
     def renamed(self, old: str, new: str) -> Key:
         """The index after a column got another name; one that names it is like no other from here
@@ -175,12 +185,14 @@ class Key:
         )
         if not plain and not self.constraint:
             like = f"? {self.name} {self.like}"
+        was, now = quoted_name(old), quoted_name(new)
         return replace(
             self,
             simple=simple,
             expressions=names(self.expressions),
             predicate=names(self.predicate),
             like=like,
+            rough=re.sub(rf"(?<!\w){re.escape(was)}(?!\w)", lambda _: now, self.rough),
         )
 
     @property
@@ -199,6 +211,11 @@ class Key:
         return own.like.startswith(("primary key", "unique")) and self.like == like_of(
             own.simple, True
         )
+
+    def may_fit(self, own: Key) -> bool:
+        """Whether that is not known: both have an expression that is written in two ways."""
+        alike = bool(self.rough) and own.rough == self.rough
+        return alike and not own.of and not self.fits(own)
 
     def for_partition(self, table: Table) -> Key:
         """The same index on a partition, with the name that the server gives it."""

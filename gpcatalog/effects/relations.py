@@ -346,6 +346,12 @@ class Table:
     def shapes(self, edition: Edition) -> Counter[Shape]:
         """Every relation it consists of, as shapes with their number."""
         base = self.shape(edition, self.storage)
+        # an index that a partition alone has belongs to none of its table
+        own, only = (
+            tuple(replace(key.index, attached=not self.parent or bool(key.of)) for key in keys)
+            for keys in (self.indexes, self.only)
+        )
+        base = replace(base, indexes=own)
         if not self.levels and not self.partitioned:
             place = Place.LEAF if self.parent else Place.PLAIN
             return Counter({replace(base, place=place, bounds=1 if self.parent else 0): 1})
@@ -356,7 +362,7 @@ class Table:
             key_columns=len(self.levels[0].keys) if self.levels else 1,
             levels=max(1, len(self.levels)),
             templates=tuple(level.template_parts for level in self.levels if level.template),
-            indexes=base.indexes + tuple(key.index for key in self.only),
+            indexes=own + only,
         )
         found = self.shapes_of(self.parts, edition)
         found[root] += 1

@@ -497,7 +497,7 @@ class SchemaState:
             if key.fits(own):
                 top = key.of or key.name
                 partition.indexes[at] = replace(own, of=top)
-                self._part_of(partition, own.name, top)
+                self.part_of(partition, own.name, top)
                 return True
         return False
 
@@ -507,10 +507,11 @@ class SchemaState:
         """
         for key in partition.indexes:
             if key.of:
-                self._part_of(partition, key.of, key.name)
+                self.part_of(partition, key.of, key.name)
         partition.indexes = [replace(key, of="") for key in partition.indexes]
 
-    def _part_of(self, table: Table, old: str, new: str) -> None:
+    def part_of(self, table: Table, old: str, new: str) -> None:
+        """Indexes of partitions that belong to one index belong to another."""
         for below in self.partitions_of(table):
             below.indexes = [
                 replace(key, of=new) if key.of == old else key for key in below.indexes

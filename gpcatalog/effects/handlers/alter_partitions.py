@@ -15,7 +15,8 @@ from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.expansion import PartitionExpander, storage_of, template_sizes
 from gpcatalog.effects.handlers.actions import NO_ROWS, acts
-from gpcatalog.effects.keys import child_name, fold
+from gpcatalog.effects.handlers.indexes import doubt_equality
+from gpcatalog.effects.keys import child_name, fold, like_of
 from gpcatalog.effects.partition_lookup import locate
 from gpcatalog.effects.rejoin import rejoin
 from gpcatalog.effects.relations import Level, Odd, Partition, Table
@@ -151,7 +152,8 @@ def _places(level: Level, siblings: list[Partition], parts: list[Partition]) -> 
 
 def _doubt_equal_indexes(state: SchemaState, table: Table, effect: Effect) -> None:
     """Note that a new partition on Greenplum 6 gets one index where its table has equal ones."""
-    if state.edition.classic and len({key.like for key in table.indexes}) < len(table.indexes):
+    alike = {like_of(k.simple, True) if k.constraint else k.like for k in table.indexes}
+    if state.edition.classic and len(alike) < len(table.indexes):
         effect.add_unknown("indexes of a new partition, of those that are equal")
 
 
@@ -441,6 +443,7 @@ def _attach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
     with state.changing(effect, child, *state.partitions_of(child)):
         child.parent = (table.schema, table.name)
         for key in table.indexes:
+            doubt_equality(table, key, (child, *state.partitions_of(child)), effect)
             settled: list[Table] = []
             for one in (child, *state.partitions_of(child)):
                 if any(one is x for x in settled):

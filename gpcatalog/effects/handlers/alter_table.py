@@ -25,7 +25,7 @@ from gpcatalog.effects.handlers.actions import (
     affected_tables,
 )
 from gpcatalog.effects.handlers.alter_columns import set_oids
-from gpcatalog.effects.handlers.indexes import owners_of_index
+from gpcatalog.effects.handlers.indexes import attach_index, owners_of_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.sequences import rename_sequence
 from gpcatalog.effects.handlers.views import alter_foreign, doubt_views
@@ -114,6 +114,8 @@ def _alter_no_table(
         _move_sequence(state, sequence, actions)
         return effect
     renames = bool(actions) and all(type(a).__name__ == "RenameTo" for a in actions)
+    if (index := tree.args.get("attach")) is not None:
+        return attach_index(state, tree, index)
     if type(tree).__name__ == "AlterIndex" or (
         renames
         and isinstance(tree.this, exp.Table | gx.RelationName)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -9,7 +11,7 @@ from sqlglot import exp
 from gpcatalog.effects.definition import index_key
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import says_only
-from gpcatalog.effects.keys import fold, qualified
+from gpcatalog.effects.keys import Key, fold, qualified
 from gpcatalog.effects.relations import Partition, Table
 from gpcatalog.model.names import NAMEDATALEN
 
@@ -45,6 +47,8 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
     key = index_key(
         table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique"))
     )
+    if not says_only(target):
+        doubt_equality(table, key, family[1:], effect)
     if table.parts and says_only(target):
         with state.changing(effect, table):
             table.only.append(key)
@@ -63,6 +67,34 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
             else:
                 one.indexes.append(key.for_partition(one))
     effect.relations_locked = 1 + table.numbers[0]
+    return effect
+
+
+def doubt_equality(table: Table, key: Key, partitions: Iterable[Table], effect: Effect) -> None:
+    """Note that it is not known whether an index of a partition becomes part of this one."""
+    for one in partitions:
+        own = next((k for k in one.indexes if key.may_fit(k)), None)
+        if own is not None and not any(key.fits(k) for k in one.indexes):
+            reason = f"whether index {own.name} of {one.title} equals {key.name}"
+            effect.add_unknown(reason)
+            table.uncounted = table.uncounted or reason
+
+
+def attach_index(state: SchemaState, tree: exp.Expression, index: exp.Expression) -> Effect:
+    """ALTER INDEX … ATTACH PARTITION: the index of a partition belongs to that of its table."""
+    effect = Effect()
+    tops, owners = (owners_of_index(state, *qualified(name)) for name in (tree.this, index.this))
+    if len(tops) != 1 or len(owners) != 1 or not (tops[0].known and owners[0].known):
+        effect.add_unknown(f"unknown index {tree.this.sql('greenplum')}")
+        return effect
+    top, own, owner = qualified(tree.this)[1], qualified(index.this)[1], owners[0]
+    above = next(k for k in (*tops[0].indexes, *tops[0].only) if k.name == top)
+    with state.changing(effect, owner, *state.partitions_of(owner)):
+        for keys in (owner.indexes, owner.only):
+            keys[:] = [
+                replace(k, of=above.of or top) if k.name == own and not k.of else k for k in keys
+            ]
+        state.part_of(owner, own, above.of or top)
     return effect
 
 
