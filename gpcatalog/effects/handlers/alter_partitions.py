@@ -281,8 +281,38 @@ def _alter_partition(
         _template(state, table, level + 1, node, effect)
     elif kind == "ExchangePartition":
         _exchange_with(state, table, siblings, node, level, effect)
+    elif kind == "RenamePartition":
+        _rename_among(state, table, siblings, node, level, parent)
     elif kind not in NO_ROWS:
         effect.add_unknown(f"effect of {node.sql('greenplum').split('(')[0].strip()}")
+
+
+@acts("RenamePartition")
+def _rename_partition(
+    state: SchemaState, table: Table, action: exp.Expression, effect: Effect
+) -> None:
+    rejoin(state, table)
+    _rename_among(state, table, table.parts, action, 0, table.name)
+
+
+def _rename_among(
+    state: SchemaState,
+    table: Table,
+    siblings: list[Partition],
+    action: exp.Expression,
+    level: int,
+    parent: str,
+) -> None:
+    """Rename a partition: its relation and those below it follow (measured on both Greenplums)."""
+    part = _target(state, table, siblings, action, level, Effect())
+    if part is None:
+        return
+    old, part.partition = part.name, fold(action.args["to"])
+    new = child_name(parent, level + 1, part.partition)
+    for one in part.walk():
+        if one.name == old or one.name.startswith(f"{old}_"):
+            one.name = new + one.name.removeprefix(old)
+    state.keep(table, [part])
 
 
 @acts("SplitPartition")
