@@ -294,6 +294,7 @@ def _new_column(state: Known, name: str, kind: exp.Expression) -> Column:
         default=serial,
         serial="serial" if serial else "",
         named=int(serial),
+        own_type=state.types.has_made(kind),
     )
 
 

@@ -4,6 +4,7 @@ storage of every relation.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
@@ -68,9 +69,11 @@ def catalog_type(kind: exp.Expression) -> tuple[str, int]:
     name = _CATALOG_NAMES.get(kind.this)
     if name is None:
         said = kind.args.get("kind")
-        text = (
-            said.sql("greenplum").lower() if isinstance(said, exp.Expression) else str(said).lower()
-        )
+        written = said.sql("greenplum") if isinstance(said, exp.Expression) else str(said)
+        text = written.lower()
+        if text.endswith('"') and text != '"char"':
+            quoted = re.search(r'"((?:[^"]|"")*)"$', written)
+            return cut(quoted[1].replace('""', '"') if quoted else text), -1
         if text == '"char"':
             return "char", -1  # one byte; without quotes it is another type
         text = text.rsplit(".", 1)[-1].strip('"')

@@ -98,6 +98,7 @@ class Column:
     identity: bool = (
         False  # of a partition: an identity column of its table, which owns the sequence
     )
+    own_type: bool = False  # of a type that the script has created: it depends on it
 
     def of_partition(self) -> Column:
         """The same column of a partition."""

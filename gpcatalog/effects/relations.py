@@ -515,6 +515,8 @@ class Table:
             check.depends for check in self.checks
         )
         depends += sum(column.named for column in self.columns)
+        # a default is a constant of the type
+        depends += sum(1 + (c.default and not c.generated) for c in self.columns if c.own_type)
         rows = Counter({"pg_depend": depends}) if depends else Counter()
         if self.oids:
             rows["pg_attribute"] = 1
@@ -536,6 +538,10 @@ class Table:
             and instance is Instance.COORDINATOR
         ):
             rows["pg_stat_last_operation"] += 1  # its keys are added behind CREATE
+        if self.kind == "MATERIALIZED VIEW":  # its rule; of Greenplum 6, an array type
+            rows["pg_rewrite"] += 1
+            rows["pg_depend"] += 1
+            rows["pg_type"] += edition.classic and self.storage.append_optimized
         if self.inherits:
             rows["pg_inherits"] += len(self.inherits)
             rows["pg_depend"] += len(self.inherits)

@@ -616,6 +616,8 @@ class SchemaState:
         for reason in (table.doubt, table.uncounted):
             if reason:
                 effect.add_unknown(reason)
+        if table.kind == "MATERIALIZED VIEW":
+            effect.minor.append("dependencies of a view")
         shapes, beyond, files = self.weigh(table)
         effect.gone += shapes
         effect.other_files -= files

@@ -167,6 +167,12 @@ class Types:
             self.made[name] = made._replace(columns=made.columns + more)
         return more
 
+    def has_made(self, kind: exp.Expression) -> bool:
+        """Whether a type as written, or of which it is an array, is one of the script's."""
+        while isinstance(kind, exp.DataType) and kind.this == exp.DType.ARRAY and kind.expressions:
+            kind = kind.expressions[0]
+        return catalog_type(kind)[0] in self.made
+
     def resolved(self, name: str, typmod: int) -> tuple[str, int]:
         """The type that decides: of a domain what it is made of; "" for one that is not known.
 

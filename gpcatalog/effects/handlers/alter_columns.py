@@ -264,7 +264,9 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                         effect.add_unknown(f"unknown type of {name} (TOAST relation)")
                     if one.toasted or one.toast_doubt:
                         effect.add_unknown(one.toast_doubt or "TOAST relation after a rewrite")
-                    one.columns[at] = replace(c, type=new, typmod=typmod)
+                    one.columns[at] = replace(
+                        c, type=new, typmod=typmod, own_type=state.types.has_made(kind)
+                    )
                     if called and not one.needs_toast(state.edition):
                         one.toasted = False  # only a rewrite makes a type of a fixed length
                 elif form.startswith("ADD GENERATED"):

@@ -162,11 +162,17 @@ def _expand_partitions(state: SchemaState, table: Table, by: exp.Expression) -> 
 
 def created(state: SchemaState, table: Table, of: exp.Expression | None = None) -> Effect:
     """Keep a new table and return the effect of its creation; of: the clause PARTITION OF."""
+    key = table.schema, table.name
+    there = None if state.opaque or key in state.before else state.tables.get(key)
+    if there is not None and there.temporary == table.temporary and not there.uncounted:
+        return Effect(verb="create", unknown=[f"rejected by the server: {table.title} exists"])
     effect = Effect(
         verb="create", table=table, unknown=list(table.unknown), new_parts=list(table.parts)
     )
     if of is not None or (table.foreign and table.partitioned):
         effect.minor.append("rows of foreign keys of partitioned tables")
+    if table.kind == "MATERIALIZED VIEW":
+        effect.minor.append("dependencies of a view")
     if table.known:
         effect.made, beyond, effect.other_files = state.weigh(table)
         for instance in Instance:
