@@ -216,6 +216,22 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
             one.foreign = [f for f in one.foreign if not gone & set(f.columns)]
 
 
+def _retype(
+    state: SchemaState, table: Table, at: int, kind: exp.Expression, effect: Effect
+) -> None:
+    """Give a column another type."""
+    called = table.needs_toast(state.edition) and not table.toasted
+    new, typmod = state.types.resolved(*catalog_type(kind))
+    if not new:
+        effect.add_unknown(f"unknown type of {table.columns[at].name} (TOAST relation)")
+    if table.toasted or table.toast_doubt:
+        effect.add_unknown(table.toast_doubt or "TOAST relation after a rewrite")
+    own = state.types.has_made(kind)
+    table.columns[at] = replace(table.columns[at], type=new, typmod=typmod, own_type=own)
+    if called and not table.needs_toast(state.edition):
+        table.toasted = False  # only a rewrite makes a type of a fixed length
+
+
 @acts("AlterColumnAction")
 def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     form = str(action.args.get("form", ""))
@@ -258,17 +274,7 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                 elif form == "DROP NOT NULL":
                     one.columns[at] = replace(c, not_null=False)
                 elif kind is not None:
-                    called = one.needs_toast(state.edition) and not one.toasted
-                    new, typmod = state.types.resolved(*catalog_type(kind))
-                    if not new:
-                        effect.add_unknown(f"unknown type of {name} (TOAST relation)")
-                    if one.toasted or one.toast_doubt:
-                        effect.add_unknown(one.toast_doubt or "TOAST relation after a rewrite")
-                    one.columns[at] = replace(
-                        c, type=new, typmod=typmod, own_type=state.types.has_made(kind)
-                    )
-                    if called and not one.needs_toast(state.edition):
-                        one.toasted = False  # only a rewrite makes a type of a fixed length
+                    _retype(state, one, at, kind, effect)
                 elif form.startswith("ADD GENERATED"):
                     if c.serial and one is table:
                         effect.add_unknown("existing sequence of the column")
