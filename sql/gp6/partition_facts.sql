@@ -17,7 +17,10 @@ SELECT t.root::int8 AS root, t.oid::int8 AS oid,
        AS detail
   FROM tree t JOIN pg_catalog.gp_distribution_policy g ON g.localoid = t.oid
   JOIN pg_catalog.gp_distribution_policy top ON top.localoid = t.root
- WHERE t.oid = t.root OR g.policytype <> top.policytype OR g.distkey::text IS DISTINCT FROM top.distkey::text
+       -- the numbers of its columns differ where one was dropped: then the text decides
+ WHERE t.oid = t.root OR g.policytype <> top.policytype
+       OR (g.distkey::text IS DISTINCT FROM top.distkey::text
+           AND pg_catalog.pg_get_table_distributedby(t.oid) IS DISTINCT FROM pg_catalog.pg_get_table_distributedby(t.root))
        OR g.distclass::text IS DISTINCT FROM top.distclass::text
        OR g.numsegments <> top.numsegments
 UNION ALL

@@ -262,3 +262,27 @@ def test_drop_of_empty_partitions(
     assert done.returncode == 3
     assert "below the partitions that this step removes: new" in done.stderr
     assert made.asked(dsn, "SELECT count(*) FROM t WHERE r = 'c'") == [(1,)]
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
+def test_a_second_plan_after_a_dropped_column(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """The merged partitions have no dropped column: numbers of their distribution key differ from the table's, its columns do not."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "second_plan")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (gone int, id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (START (date '2022-01-01')"
+        " END (date '2022-03-01') EVERY (interval '1 day'))",
+        "ALTER TABLE t DROP COLUMN gone",
+        "INSERT INTO t SELECT i, date '2022-01-01' + i % 59 FROM generate_series(1, 300) i",
+    )
+    rows = made.rows_of(dsn, "t")
+    for name, leaves in (("month", 2), ("year", 1)):
+        plan = made.plan_of(dsn, made.EAGER.replace("month", name))
+        files = made.written(dsn, tmp_path / name, plan)
+        assert not files.refused
+        files.all()
+        assert made.rows_of(dsn, "t") == rows
+        found = made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\_%'")
+        assert found == [(leaves,)]
