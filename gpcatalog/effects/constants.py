@@ -309,12 +309,18 @@ class Constants:
     """Computes expressions of one block.
 
     known: values of its variables, by their names; own: functions of the script, which may be
-    called in the place of the server's
+    called in the place of the server's; finds: whether a query, or to_regclass(), finds something
     """
 
-    def __init__(self, known: Mapping[str, Value], own: Collection[str]) -> None:
+    def __init__(
+        self,
+        known: Mapping[str, Value],
+        own: Collection[str],
+        finds: Callable[[exp.Expression], bool] | None = None,
+    ) -> None:
         self.known = known
         self.own = own
+        self.finds = finds
 
     def value(self, node: exp.Expression) -> Value:
         """The value of an expression. Raises Unknown."""
@@ -363,8 +369,9 @@ class Constants:
         if isinstance(node, exp.Not):
             return not self._true(node.this)
         if isinstance(node, exp.And | exp.Or):
-            values = [self._true(node.this), self._true(node.expression)]
-            return all(values) if isinstance(node, exp.And) else any(values)
+            return self._both(node)
+        if (found := self._found(node)) is not None:
+            return found
         if isinstance(node, exp.Case) and node.args.get("this") is None:
             for one in node.args["ifs"]:
                 if self._true(one.this):
@@ -377,6 +384,31 @@ class Constants:
                 raise Unknown("parts of a text")
             return "".join(shown(part) for part in parts)
         raise Unknown("expression")
+
+    def _both(self, node: exp.Expression) -> bool:
+        """AND and OR: one side may decide whatever the other is."""
+        decides = isinstance(node, exp.Or)
+        try:
+            if self._true(node.this) is decides:
+                return decides
+        except Unknown:
+            calls = list(node.this.find_all(exp.Anonymous, gx.FunctionCall))  # they have run
+            if not calls and self._true(node.expression) is decides:
+                return decides
+            raise
+        return self._true(node.expression)
+
+    def _found(self, node: exp.Expression) -> bool | None:
+        """EXISTS (query), and to_regclass(name) IS NULL; None for other expressions."""
+        if self.finds is None:
+            return None
+        if isinstance(node, gx.Predicate) and str(node.args.get("words")) == "EXISTS":
+            return self.finds(node.expressions[0])
+        null = isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)
+        asked = node.this if null or str(node.args.get("words")) == "IS NOT NULL" else None
+        if isinstance(asked, exp.Anonymous) and str(asked.this).lower() == "to_regclass":
+            return self.finds(asked) is not null
+        return None
 
     def _true(self, node: exp.Expression) -> bool:
         value = self._value(node)

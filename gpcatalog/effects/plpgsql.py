@@ -8,7 +8,8 @@ import re
 from collections import deque
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -22,6 +23,9 @@ from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.constants import Constants, Value, converted, kind_of
 from gpcatalog.errors import CatalogError
 
+if TYPE_CHECKING:
+    from gpcatalog.effects.presence import Presence
+
 _MOST = 50_000  # statements and runs of loops of a block, with texts of
 _LONGEST = 4_000_000  # characters together
 
@@ -30,6 +34,7 @@ _CONTROL = frozenset(
     """if elsif elseif else end loop while for foreach case when begin declare exception execute exit
     continue open fetch close move commit rollback savepoint set call""".split()
 )
+_MAYBE = frozenset("create alter comment grant revoke".split())
 _LEVELS = frozenset("debug log info notice warning".split())  # of RAISE: those that go on
 _NAME = re.compile(r'\w+|"(?:[^"]|"")*"')
 
@@ -143,20 +148,27 @@ class Ran:
     text:     its SQL; of EXECUTE, all that it runs
     source:   as the block has it
     executed: by EXECUTE
+    undone:   the number of the block that undoes it where a statement of that block fails, 0: none
+    caught:   conditions that such a block catches
+    maybe:    a condition decides that is not known
     """
 
     text: str
     source: str
     executed: bool = False
+    undone: int = 0
+    caught: frozenset[str] = frozenset()
+    maybe: bool = False
 
 
 @dataclass
 class _Node:
     """A statement, or one with others in it.
 
-    kind:     "sql", "for", "foreach", "while", "loop", "if"
+    kind:     "sql", "for", "foreach", "while", "loop", "if", "block"
     words:    of the statement; of the head of a loop
-    branches: of IF: conditions (empty: ELSE) and statements; of a loop: one without condition
+    branches: of IF: conditions (empty: ELSE) and statements; of a loop: one without condition; of a
+              block: that, and the conditions of its handlers with their statements
     """
 
     kind: str
@@ -181,7 +193,7 @@ def _read(queue: deque[list[str]]) -> list[_Node]:
     while queue:
         words = queue[0]
         word, rest = words[0].lower(), words[1:]
-        if word in ("end", "elsif", "elseif", "else"):
+        if word in ("end", "elsif", "elseif", "else", "exception", "when"):
             return found
         queue.popleft()
         if word in ("for", "foreach", "while", "loop"):
@@ -191,9 +203,26 @@ def _read(queue: deque[list[str]]) -> list[_Node]:
                 raise NotStraight
         elif word == "if":
             found.append(_Node("if", [], _branches(queue, rest)))
+        elif word == "begin":
+            found.append(_block(queue, rest))
         else:
             found.append(_Node("sql", words))
     return found
+
+
+def _block(queue: deque[list[str]], first: list[str]) -> _Node:
+    """The statements of a block behind BEGIN, and its handlers."""
+    branches: list[tuple[list[str], list[_Node]]] = [([], _body(queue, first))]
+    words = queue.popleft()
+    if words[0].lower() == "exception":
+        words = words[1:]
+        while words and words[0].lower() == "when":
+            conditions, first = _split_at(words[1:], "then")
+            branches.append((conditions, _body(queue, first)))
+            words = queue.popleft()
+    if [w.lower() for w in words] != ["end"]:
+        raise NotStraight
+    return _Node("block", [], branches)
 
 
 def _body(queue: deque[list[str]], first: list[str]) -> list[_Node]:
@@ -226,14 +255,18 @@ def _branches(queue: deque[list[str]], rest: list[str]) -> list[tuple[list[str],
 class Block:
     """Runs a block as far as it can be computed."""
 
-    def __init__(self, edition: Edition, own: Collection[str], given: Variables) -> None:
+    def __init__(
+        self, edition: Edition, own: Collection[str], given: Variables, presence: Presence
+    ) -> None:
         self._edition = edition
+        self._presence = presence
         self._kinds = {name: kind for name, (kind, _) in given.items()}
         self._values = {name: value for name, (_, value) in given.items()}
-        self._constants = Constants(self._values, own)
+        self._constants = Constants(self._values, own, self._finds)
         self._ran: list[Ran] = []
         self._steps = 0
         self._size = 0
+        self._blocks = 0  # that undo what they ran
 
     def run(self, body: list[list[str]]) -> list[Ran]:
         """Return the statements that run, in their order. Raises NotStraight.
@@ -243,6 +276,7 @@ class Block:
         queue = deque(body)
         if not queue or queue[-1][0].lower() != "end" or len(queue.pop()) > 2:
             raise NotStraight
+        queue.append(["end"])
         first = True
         while queue and queue[0][0].lower() != "begin":
             words = queue.popleft()
@@ -252,15 +286,12 @@ class Block:
             first = False
         if not queue:
             raise NotStraight
-        statement = queue.popleft()[1:]
-        if statement:
-            queue.appendleft(statement)
-        nodes = _read(queue)
+        node = _block(queue, queue.popleft()[1:])
         if queue:
             raise NotStraight
         try:
             with suppress(_Returned):
-                self._all(nodes)
+                self._all([node])
         except (_Exited, _Continued):  # of no loop
             raise NotStraight from None
         return self._ran
@@ -322,15 +353,59 @@ class Block:
             self._sql(node.words)
         elif node.kind == "if":
             self._if(node)
+        elif node.kind == "block":
+            self._undoing(node)
         else:
             with suppress(_Exited):
                 self._loop(node)
 
     def _if(self, node: _Node) -> None:
-        for condition, statements in node.branches:
-            if not condition or self._holds(condition):
+        for n, (condition, statements) in enumerate(node.branches):
+            try:
+                holds = not condition or self._holds(condition)
+            except Unknown:
+                for may_run, some in node.branches[n:]:
+                    if may_run:  # which may call code
+                        text = " ".join(["SELECT", *may_run])
+                        self._ran.append(Ran(text, text))
+                    self._perhaps(some)
+                return
+            if holds:
                 self._all(statements)
                 return
+
+    def _perhaps(self, nodes: list[_Node]) -> None:
+        """Statements that may run: those that cannot change what the block computes."""
+        for node in nodes:
+            text = sql(node.words) if node.kind == "sql" else None
+            if text is None or (text and node.words[0].lower() not in _MAYBE):
+                raise NotStraight
+            if text:
+                self._ran.append(Ran(text, " ".join(node.words), maybe=True))
+
+    def _undoing(self, node: _Node) -> None:
+        """BEGIN … EXCEPTION … END: what it runs is undone where it fails; its handlers run nothing."""
+        first = len(self._ran)
+        self._all(node.branches[0][1])
+        caught = set()
+        for conditions, statements in node.branches[1:]:
+            for handler in statements:
+                words = handler.words
+                quiet = words[:1] and words[0].lower() == "raise" and "(" not in words
+                if handler.kind != "sql" or (sql(words) != "" and not quiet):
+                    raise NotStraight
+            caught |= {word.lower() for word in conditions} - {"or"}
+        if caught:
+            self._blocks += 1
+            for n, one in enumerate(self._ran[first:], first):
+                if one.undone:
+                    raise NotStraight
+                self._ran[n] = replace(one, undone=self._blocks, caught=frozenset(caught))
+
+    def _finds(self, query: exp.Expression) -> bool:
+        """Whether a query of the catalogs finds something. Raises Unknown."""
+        pending = {word for one in self._ran for word in re.findall(r"\w+", one.text.lower())}
+        return self._presence.finds(query, self._constants.value, pending)
 
     def _holds(self, condition: list[str]) -> bool:
         value = self._value(condition)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -19,6 +20,7 @@ from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.constants import Constants, converted, kind_of
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.plpgsql import Block, NotStraight, Ran, Variables, pieces
+from gpcatalog.effects.presence import Presence, without_rows
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -105,6 +107,7 @@ def statements_of(
     harmless: Callable[[str], bool],
     own: Collection[str],
     given: Variables,
+    presence: Presence,
 ) -> list[exp.Expression] | None:
     """Trees of the statements that a body runs, in their order; None where that is not known.
 
@@ -117,9 +120,27 @@ def statements_of(
     ran = [Ran(" ".join(words), " ".join(words)) for words in found]
     if language == "plpgsql":
         try:
-            ran = Block(edition, own, given).run(found)
+            ran = Block(edition, own, given, presence).run(found)
         except (NotStraight, RecursionError):
             return None
+    trees: list[exp.Expression] = []
+    try:
+        for (number, maybe), line in groupby(ran, key=lambda one: (one.undone, one.maybe)):
+            together = list(line)
+            made = _trees(together, edition, harmless)
+            if made is None or (maybe and not all(map(without_rows, made))):
+                return None
+            if not (number and presence.fails(made, together[0].caught, trees)):
+                trees += made
+    except Unknown:
+        return None
+    return trees
+
+
+def _trees(
+    ran: list[Ran], edition: Edition, harmless: Callable[[str], bool]
+) -> list[exp.Expression] | None:
+    """Trees of statements; None for what is not read and may run DDL."""
     trees: list[exp.Expression] = []
     for one in ran:
         try:

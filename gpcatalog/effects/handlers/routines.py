@@ -17,6 +17,7 @@ from gpcatalog.effects.handlers.registry import MINOR, handles
 from gpcatalog.effects.handlers.session import set_variable
 from gpcatalog.effects.keys import fold, qualified, unknown_table
 from gpcatalog.effects.plpgsql import Variables
+from gpcatalog.effects.presence import Presence
 from gpcatalog.effects.query_columns import result_of
 from gpcatalog.effects.reach import IN_TEXT, Use
 from gpcatalog.effects.relations import Table
@@ -170,6 +171,7 @@ def _apply(state: SchemaState, body: str, language: str, given: Variables) -> Ef
         lambda text: not may_hold_ddl(text) and not state.hidden.reach.named_in(_words(text)),
         state.routines,
         given,
+        Presence(state),
     )
     if trees is None or state.ran > _MOST:
         return None
@@ -264,11 +266,13 @@ def do_block(state: SchemaState, tree: exp.Expression) -> Effect:
     )
     named = state.hidden.reach.named_in(_words(text))
     makes = named or may_hold_ddl(text)
-    if text and makes and (run := _apply(state, text, language, {})) is not None:
+    if text and not makes:
+        return Effect(verb="call")
+    if text and (run := _apply(state, text, language, {})) is not None:
         return run
     bodies = " ".join(state.bodies.values()) if named else ""
     note_code(state, f"{text} {bodies}", "effect of a DO block")
-    return Effect(verb="call", unknown=[BLOCK_UNKNOWN] if makes or not text else [])
+    return Effect(verb="call", unknown=[BLOCK_UNKNOWN])
 
 
 @handles("CreateRule")

@@ -1,0 +1,341 @@
+"""Whether an object is there while a script runs: what queries of the catalogs in a block find, and
+whether a statement would fail because what it creates exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.handlers.registry import HANDLERS, MINOR, NO_EFFECT
+from gpcatalog.effects.keys import fold, qualified
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.relations import Table
+    from gpcatalog.effects.schema_state import SchemaState
+
+# kinds of relations as pg_class has them
+_KINDS = {"r": "table", "p": "table", "i": "index", "I": "index", "S": "sequence", "v": "view"}
+# what a catalog or view lists: column of the name, kinds of relations
+_LISTS = {
+    "pg_class": ("relname", ("table", "index", "sequence", "view")),
+    "pg_tables": ("tablename", ("table",)),
+    "tables": ("table_name", ("table", "view")),
+    "pg_views": ("viewname", ("view",)),
+    "views": ("table_name", ("view",)),
+    "pg_indexes": ("indexname", ("index",)),
+    "sequences": ("sequence_name", ("sequence",)),
+    "pg_sequences": ("sequencename", ("sequence",)),
+}
+_SCHEMA = ("nspname", "schemaname", "table_schema", "schema_name", "sequence_schema")
+_TABLE = ("relname", "table_name", "conrelid", "attrelid")
+_DUPLICATES = frozenset(
+    "duplicate_object duplicate_table duplicate_column duplicate_schema duplicate_function".split()
+)
+
+
+def _same_schema(wanted: str, found: str) -> bool:
+    """Whether an object of that schema is in the wanted one; "" is any, and public of an object."""
+    return not wanted or (wanted == (found or "public"))
+
+
+class Presence:
+    """Answers for one state of a script."""
+
+    def __init__(self, state: SchemaState) -> None:
+        self.state = state
+
+    def _relations(self, schema: str, name: str) -> Iterator[str]:
+        """Kinds of the relations of that name."""
+        state = self.state
+        for there, one in (*state.tables, *state.leaf_of):
+            if one == name and _same_schema(schema, there):
+                yield "table"
+        for there, one in state.views:
+            if one == name and _same_schema(schema, there):
+                yield "view"
+        for there, one in state.sequences:
+            if one == name and _same_schema(schema, there):
+                yield "sequence"
+        for table in state.tables.values():
+            if not _same_schema(schema, table.schema):
+                continue
+            if any(key.name == name for key in (*table.indexes, *table.only)):
+                yield "index"
+            if name in table.sequence_names:
+                yield "sequence"
+
+    def _absent(self, name: str) -> bool:
+        """False for what no statement has created. Raises Unknown where it may be there anyway."""
+        if self.state.existing is not None or self.state.opaque or self.state.made_by_code(name):
+            raise Unknown(f"whether {name} exists")
+        return False
+
+    def relation(self, schema: str, name: str, kinds: tuple[str, ...] = ()) -> bool:
+        """Whether there is a relation of that name, of one of the kinds. Raises Unknown."""
+        found = set(self._relations(schema, name))
+        if kinds and found and found.isdisjoint(kinds):
+            raise Unknown(f"kind of {name}")
+        return bool(found) or self._absent(name)
+
+    def type(self, schema: str, name: str) -> bool:
+        """Whether there is a type, or the row type of a table. Raises Unknown."""
+        made = self.state.types.made.get(name)
+        if made is not None:
+            if not _same_schema(schema, made.schema or "public"):
+                raise Unknown(f"schema of {name}")
+            return True
+        if name.startswith("_"):
+            raise Unknown(f"whether {name} exists")
+        return "table" in set(self._relations(schema, name)) or self._absent(name)
+
+    def schema(self, name: str) -> bool:
+        """Whether there is a schema. Raises Unknown."""
+        if name in self.state.schemas or name in ("public", "pg_catalog", "information_schema"):
+            return True
+        if name in self.state.schemas_unknown:
+            raise Unknown(f"whether {name} exists")
+        return self._absent(name)
+
+    def _table(self, schema: str, name: str) -> Table:
+        table = self.state.named(schema, name)
+        if table is None or not table.known or table.uncounted:
+            raise Unknown(f"unknown table {name}")
+        return table
+
+    def column(self, schema: str, table: str, name: str) -> bool:
+        """Whether a table has a column. Raises Unknown."""
+        return any(c.name == name for c in self._table(schema, table).columns)
+
+    def constraint(self, schema: str, table: str, name: str) -> bool:
+        """Whether a table, or any if it is "", has a constraint. Raises Unknown."""
+        tables = [self._table(schema, table)] if table else list(self.state.tables.values())
+        if not table and any(not one.known for one in tables):
+            raise Unknown(f"whether {name} exists")
+        if any(name in _constraints(one) for one in tables):
+            return True
+        if name.endswith("_not_null") or any("" in _constraints(one) for one in tables):
+            raise Unknown(f"whether {name} exists")
+        return False if table else self._absent(name)
+
+    # --- queries ---
+
+    def finds(
+        self, query: exp.Expression, value: Callable[[exp.Expression], object], pending: set[str]
+    ) -> bool:
+        """Whether a query of the catalogs finds a row. Raises Unknown.
+
+        value: computes an expression of the block; pending: words of what the block has run, which
+        the state does not have yet
+        """
+        query = query.this if isinstance(query, exp.Subquery) else query
+        if isinstance(query, exp.Anonymous):  # to_regclass()
+            text = value(query.expressions[0])
+            if not isinstance(text, str) or '"' in text or text.lower() in pending:
+                raise Unknown("name of a relation")
+            schema, _, name = text.lower().rpartition(".")
+            if name in pending or not (schema or self.state.path in ([], ["public"])):
+                raise Unknown("query of what the block has changed")
+            return self.relation(schema, name)
+        usual = {"expressions", "from_", "joins", "where", "limit"}
+        if not isinstance(query, exp.Select) or {k for k, v in query.args.items() if v} - usual:
+            raise Unknown("query of a condition")
+        if any(node is not query for node in query.find_all(exp.Select)):
+            raise Unknown("query of a condition")
+        if query.args.get("limit"):
+            raise Unknown("query of a condition")
+        if any(one.find(exp.Func, gx.FunctionCall) for one in query.expressions):
+            raise Unknown("query of a condition")  # count(*) gives a row whatever there is
+        sources = {
+            table.name.lower()
+            for table in query.find_all(exp.Table)
+            if isinstance(table.this, exp.Identifier)
+        }
+        facts = dict(_facts(query, value))
+        schema = next((facts.pop(word) for word in _SCHEMA if word in facts), "")
+        if pending & {word.lower() for word in facts.values()}:
+            raise Unknown("query of what the block has changed")
+        return self._answer(sources - {"pg_namespace"} or sources, facts, schema)
+
+    def _answer(self, sources: set[str], facts: dict[str, str], schema: str) -> bool:
+        place = next((facts.pop(word) for word in _TABLE if word in facts), "")
+        there, _, table = place.rpartition(".")
+        schema = schema or there
+        if sources == {"pg_namespace"} or sources == {"schemata"}:
+            found = self.schema(schema) if schema else None
+        elif sources == {"pg_type"} and "typname" in facts:
+            found = self.type(schema, facts.pop("typname"))
+        elif sources in ({"columns"}, {"pg_attribute"}, {"pg_attribute", "pg_class"}):
+            column = facts.pop("column_name", "") or facts.pop("attname", "")
+            found = self.column(schema, table, column) if column and table else None
+        elif sources in ({"table_constraints"}, {"pg_constraint"}, {"pg_constraint", "pg_class"}):
+            name = facts.pop("constraint_name", "") or facts.pop("conname", "")
+            facts.pop("constraint_type", None)
+            facts.pop("contype", None)
+            found = self.constraint(schema, table, name) if name else None
+        else:
+            found = self._listed(sources, facts, schema, table)
+        if found is None or facts:
+            raise Unknown("query of a condition")
+        return found
+
+    def _listed(
+        self, sources: set[str], facts: dict[str, str], schema: str, table: str
+    ) -> bool | None:
+        column, kinds = _LISTS.get(min(sources), ("", ())) if len(sources) == 1 else ("", ())
+        name = table if column in _TABLE else facts.pop(column, "")
+        if column not in _TABLE and table:  # of an index
+            raise Unknown("query of a condition")
+        kind = facts.pop("relkind", "")
+        kinds = (_KINDS.get(kind, ""),) if kind else kinds
+        return self.relation(schema, name, kinds) if name else None
+
+    # --- statements ---
+
+    def fails(
+        self, trees: list[exp.Expression], caught: frozenset[str], before: list[exp.Expression]
+    ) -> bool:
+        """Whether statements that are undone together fail, for a reason that is caught. Raises
+        Unknown.
+
+        before: what the block has run, which the state does not have yet
+        """
+        if all(without_rows(tree) for tree in trees):
+            return False
+        names = {fold(x) for tree in before for x in tree.find_all(exp.Identifier)}
+        if names & {name for tree in trees for name in _targets(tree)}:
+            raise Unknown("statement on what the block has changed")
+        there = [self._conflicts(tree) for tree in trees]
+        if any(there[1:]):
+            raise Unknown("statement that fails")
+        if there[0]:
+            return True
+        simple = all(type(t).__name__ in ("CreateType", "CreateSequence") for t in trees)
+        if not (caught <= _DUPLICATES or simple or all(without_rows(t) for t in trees)):
+            raise Unknown("statement that may fail")
+        return False
+
+    def _conflicts(self, tree: exp.Expression) -> bool:
+        """Whether what a statement creates is there. Raises Unknown."""
+        kind = type(tree).__name__
+        if without_rows(tree):
+            return False
+        if kind in ("CreateType", "CreateDomain"):
+            named = isinstance(tree.this, exp.Table)
+            return self.type(*(qualified(tree.this) if named else ("", fold(tree.this))))
+        if kind == "CreateSchema" and isinstance(tree.args.get("this"), exp.Identifier):
+            return self.schema(fold(tree.this))
+        if kind == "CreateSequence" or (
+            isinstance(tree, exp.Create)
+            and tree.args.get("kind") in ("TABLE", "VIEW", "MATERIALIZED VIEW")
+        ):
+            optional = tree.args.get("exists") or tree.args.get("if_not_exists")
+            name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+            replaces = bool(tree.args.get("replace"))
+            return not (optional or replaces) and self.relation(*qualified(name))
+        if isinstance(tree, exp.Create) and tree.args.get("kind") == "INDEX":
+            name = fold(tree.this.args.get("this"))
+            return bool(name) and not tree.args.get("exists") and self.relation("", name)
+        if kind == "AlterTable":
+            return any(self._has(tree, action) for action in tree.args.get("actions") or ())
+        raise Unknown("statement that may fail")
+
+    def _has(self, tree: exp.Expression, action: exp.Expression) -> bool:
+        """Whether a table has the column or constraint that an action adds. Raises Unknown."""
+        kind = type(action).__name__
+        table = tree.this.this if isinstance(tree.this, gx.RelationName) else tree.this
+        if kind == "AddColumn":
+            optional = action.args.get("exists") or action.args.get("if_not_exists")
+            return not optional and self.column(*qualified(table), fold(action.this.this))
+        if kind == "AddTableConstraint":
+            name = fold(action.this.args.get("this"))
+            return bool(name) and self.constraint(*qualified(table), name)
+        if kind in ("OwnerTo", "EnableDisable"):
+            return False
+        raise Unknown("statement that may fail")
+
+
+def _targets(tree: exp.Expression) -> Iterator[str]:
+    """Names of what a statement creates, and of the table that it alters."""
+    this = tree.args.get("this")
+    while isinstance(this, exp.Schema | gx.RelationName | exp.Index):
+        this = this.this
+    if isinstance(this, exp.Expression):
+        yield fold(this.args.get("this") if isinstance(this, exp.Table) else this)
+    for action in tree.args.get("actions") or ():
+        if isinstance(action.args.get("this"), exp.Expression):
+            yield from (fold(x) for x in action.this.find_all(exp.Identifier))
+
+
+def _constraints(table: Table) -> set[str]:
+    return {
+        *(check.name for check in table.checks),
+        *(key.name for key in table.indexes if key.constraint or key.exclusion),
+        *(key.name for key in table.foreign),
+    }
+
+
+def without_rows(tree: exp.Expression) -> bool:
+    """Whether a statement changes no rows that are counted, whether it fails or not."""
+    kind = type(tree).__name__
+    return kind not in HANDLERS and (kind in NO_EFFECT or kind in MINOR)
+
+
+def _facts(
+    query: exp.Expression, value: Callable[[exp.Expression], object]
+) -> Iterator[tuple[str, str]]:
+    """Columns of the catalogs and the text that each has to equal. Raises Unknown."""
+    where = query.args.get("where")
+    conditions = [where.this] if where is not None else []
+    for join in query.args.get("joins") or ():
+        if join.args.get("side") or join.args.get("using"):
+            raise Unknown("query of a condition")
+        conditions += [join.args["on"]] if join.args.get("on") is not None else []
+    while conditions:
+        one = conditions.pop()
+        while isinstance(one, exp.Paren):
+            one = one.this
+        if isinstance(one, exp.And):
+            conditions += [one.this, one.expression]
+        elif _of_a_living_column(one):
+            continue
+        elif isinstance(one, exp.EQ):
+            left, right = one.this, one.expression
+            if isinstance(left, exp.Column) and isinstance(right, exp.Column):
+                if "oid" in (left.name.lower(), right.name.lower()):  # a join
+                    continue
+                raise Unknown("query of a condition")
+            if not isinstance(left, exp.Column):
+                left, right = right, left
+            yield _column_name(left), _text(right, value)
+        else:
+            raise Unknown("query of a condition")
+
+
+def _of_a_living_column(node: exp.Expression) -> bool:
+    """NOT attisdropped, attnum > 0"""
+    text = node.sql("greenplum").lower().rpartition(".")[2]
+    return text == "attnum > 0" or (isinstance(node, exp.Not) and "attisdropped" in text)
+
+
+def _column_name(node: exp.Expression) -> str:
+    if not isinstance(node, exp.Column):
+        raise Unknown("query of a condition")
+    return node.name.lower()
+
+
+def _text(node: exp.Expression, value: Callable[[exp.Expression], object]) -> str:
+    """The text that a column is compared with; of a regclass, the name of the relation."""
+    if isinstance(node, exp.Cast) and node.args["to"].sql("greenplum").lower() == "regclass":
+        name = str(value(node.this))
+        if '"' in name:
+            raise Unknown("quoted name")
+        return name.lower()
+    found = value(node)
+    if not isinstance(found, str):
+        raise Unknown("query of a condition")
+    return found
