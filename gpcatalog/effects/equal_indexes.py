@@ -14,6 +14,7 @@ from gpcatalog.effects.keys import fold, like_of, quoted_name
 
 # of a type's own operator class; others (text_pattern_ops, jsonb_path_ops, gin_trgm_ops) have another middle
 _USUAL_CLASS = re.compile(r"[a-z0-9]+_(minmax_)?ops")
+_OTHER_CLASS = re.compile(r"_(pattern|path|trgm|bloom|multi)_ops$")
 
 
 def _function(node: exp.Expression) -> str:
@@ -60,6 +61,8 @@ def _normal(node: exp.Expression) -> str:
         return f"{type(node).__name__}({', '.join(map(_normal, _conjuncts(node, type(node))))})"
     if isinstance(node, exp.Literal):
         return node.sql("greenplum")
+    if isinstance(node, exp.Identifier):
+        return quoted_name(fold(node))
     called = isinstance(node, exp.Anonymous | gx.FunctionCall)
     parts = [type(node).__name__] if not called else [f"call {_function(node)}"]
     for key, value in node.args.items():
@@ -80,9 +83,11 @@ def _rough(node: exp.Expression) -> str:
     return f"{columns} {literals} {names}"
 
 
-def _class(element: exp.Expression) -> str:
+def _class(element: exp.Expression, *, rough: bool = False) -> str:
     """Collation and operator class of an element, "" for those of its type. Its order is not
     compared.
+
+    rough: without classes that may be those of the type
     """
     found = ""
     for arg in ("collate", "opclass"):
@@ -90,6 +95,7 @@ def _class(element: exp.Expression) -> str:
         if isinstance(node, exp.Expression):
             name = fold(node.this) if isinstance(node, exp.Table) else fold(node)
             usual = name == "default" if arg == "collate" else bool(_USUAL_CLASS.fullmatch(name))
+            usual = usual or (rough and arg == "opclass" and not _OTHER_CLASS.search(name))
             found += "" if usual else f" {arg} {name}"
     options = element.args.get("options")
     return found + (f" {options}" if options else "")
@@ -110,7 +116,7 @@ def compared(body: exp.Expression, *, unique: bool) -> tuple[str, str]:
     for element, name in zip(columns, plain, strict=True):
         for into, form in zip(texts, (_normal, _rough), strict=True):
             text = form(element.this) if name is None else quoted_name(name)
-            into.append(text + _class(element))
+            into.append(text + _class(element, rough=form is _rough))
     head = f"{unique} {method} "
     condition = where.this if isinstance(where, exp.Where) else where
     conditions = [form(condition) if condition is not None else "" for form in (_normal, _rough)]

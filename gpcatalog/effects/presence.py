@@ -19,18 +19,27 @@ if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
 
 # kinds of relations as pg_class has them
-_KINDS = {"r": "table", "p": "table", "i": "index", "I": "index", "S": "sequence", "v": "view"}
-# what a catalog or view lists: column of the name, kinds of relations
-_LISTS = {
-    "pg_class": ("relname", ("table", "index", "sequence", "view")),
-    "pg_tables": ("tablename", ("table",)),
-    "tables": ("table_name", ("table", "view")),
+_KINDS = {"r": "table", "i": "index", "S": "sequence", "v": "view", "m": "materialized view"}
+_TABLES = ("table", "partitioned table", "partition")
+_WITH_TYPE = frozenset({*_TABLES, "view", "materialized view", "foreign table", "composite type"})
+# what a catalog or view lists: column of the name, kinds of relations (empty: all)
+_LISTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "pg_class": ("relname", ()),
+    "pg_tables": ("tablename", _TABLES),
+    "tables": ("table_name", (*_TABLES, "view", "foreign table")),
     "pg_views": ("viewname", ("view",)),
     "views": ("table_name", ("view",)),
     "pg_indexes": ("indexname", ("index",)),
     "sequences": ("sequence_name", ("sequence",)),
     "pg_sequences": ("sequencename", ("sequence",)),
 }
+_INFORMATION = frozenset(
+    "tables views sequences schemata columns table_constraints".split()
+)  # views of information_schema
+# types of the extensions that make no relations; those of btree_gist begin with gbtreekey
+_EXTENDED = frozenset(
+    "citext hstore ghstore ltree lquery ltxtquery ltree_gist gtrgm gbtreekey4 gbtreekey8 gbtreekey16 gbtreekey32".split()
+)
 _SCHEMA = ("nspname", "schemaname", "table_schema", "schema_name", "sequence_schema")
 _TABLE = ("relname", "table_name", "conrelid", "attrelid")
 _DUPLICATES = frozenset(
@@ -52,18 +61,27 @@ class Presence:
     def _relations(self, schema: str, name: str) -> Iterator[str]:
         """Kinds of the relations of that name."""
         state = self.state
-        for there, one in (*state.tables, *state.leaf_of):
+        for there, one in state.leaf_of:
             if one == name and _same_schema(schema, there):
-                yield "table"
-        for there, one in state.views:
+                yield "partition"
+        for (there, one), view in state.views.items():
             if one == name and _same_schema(schema, there):
-                yield "view"
+                yield "view" if view.rule else "foreign table"
+        made = state.types.made.get(name)
+        if made is not None and made.columns is not None:
+            yield "composite type"
         for there, one in state.sequences:
             if one == name and _same_schema(schema, there):
                 yield "sequence"
         for table in state.tables.values():
             if not _same_schema(schema, table.schema):
                 continue
+            if table.name == name:
+                yield (
+                    "partitioned table"
+                    if table.partitioned and not state.edition.classic
+                    else table.kind.lower()
+                )
             if any(key.name == name for key in (*table.indexes, *table.only)):
                 yield "index"
             if name in table.sequence_names:
@@ -71,7 +89,9 @@ class Presence:
 
     def _absent(self, name: str) -> bool:
         """False for what no statement has created. Raises Unknown where it may be there anyway."""
-        if self.state.existing is not None or self.state.opaque or self.state.made_by_code(name):
+        state = self.state
+        unread = state.existing is not None or state.opaque or state.extended
+        if unread or state.made_by_code(name) or name.startswith("pg_") or name in _EXTENDED:
             raise Unknown(f"whether {name} exists")
         return False
 
@@ -89,20 +109,24 @@ class Presence:
             if not _same_schema(schema, made.schema or "public"):
                 raise Unknown(f"schema of {name}")
             return True
-        if name.startswith("_"):
+        if name.startswith("_") or self.state.types.resolved(name, -1)[0]:
+            raise Unknown(f"whether {name} exists")  # an array, or a type of the server
+        found = set(self._relations(schema, name))
+        if "sequence" in found:  # some servers give it a type
             raise Unknown(f"whether {name} exists")
-        return "table" in set(self._relations(schema, name)) or self._absent(name)
+        return not found.isdisjoint(_WITH_TYPE) or self._absent(name)
 
     def schema(self, name: str) -> bool:
         """Whether there is a schema. Raises Unknown."""
-        if name in self.state.schemas or name in ("public", "pg_catalog", "information_schema"):
+        known = self.state.schemas | self.state.schemas_unknown  # those of IF NOT EXISTS, too
+        if name in known or name in ("public", "pg_catalog", "information_schema"):
             return True
-        if name in self.state.schemas_unknown:
-            raise Unknown(f"whether {name} exists")
         return self._absent(name)
 
     def _table(self, schema: str, name: str) -> Table:
         table = self.state.named(schema, name)
+        if not schema and sum(one.name == name for one in self.state.tables.values()) > 1:
+            raise Unknown(f"which table {name}")
         if table is None or not table.known or table.uncounted:
             raise Unknown(f"unknown table {name}")
         return table
@@ -140,7 +164,7 @@ class Presence:
             schema, _, name = text.lower().rpartition(".")
             if name in pending or not (schema or self.state.path in ([], ["public"])):
                 raise Unknown("query of what the block has changed")
-            return self.relation(schema, name)
+            return self.relation(schema or "public", name)
         usual = {"expressions", "from_", "joins", "where", "limit"}
         if not isinstance(query, exp.Select) or {k for k, v in query.args.items() if v} - usual:
             raise Unknown("query of a condition")
@@ -150,12 +174,11 @@ class Presence:
             raise Unknown("query of a condition")
         if any(one.find(exp.Func, gx.FunctionCall) for one in query.expressions):
             raise Unknown("query of a condition")  # count(*) gives a row whatever there is
-        sources = {
-            table.name.lower()
-            for table in query.find_all(exp.Table)
-            if isinstance(table.this, exp.Identifier)
-        }
-        facts = dict(_facts(query, value))
+        sources = set(_sources(query))
+        facts: dict[str, str] = {}
+        for column, text in _facts(query, value):
+            if facts.setdefault(column, text) != text:
+                raise Unknown("query of a condition")
         schema = next((facts.pop(word) for word in _SCHEMA if word in facts), "")
         if pending & {word.lower() for word in facts.values()}:
             raise Unknown("query of what the block has changed")
@@ -214,7 +237,9 @@ class Presence:
             raise Unknown("statement that fails")
         if there[0]:
             return True
-        simple = all(type(t).__name__ in ("CreateType", "CreateSequence") for t in trees)
+        simple = all(type(t).__name__ in ("CreateType", "CreateSequence") for t in trees) and all(
+            self.schema(name) for t in trees if (name := _schema_of(t))
+        )
         if not (caught <= _DUPLICATES or simple or all(without_rows(t) for t in trees)):
             raise Unknown("statement that may fail")
         return False
@@ -226,7 +251,8 @@ class Presence:
             return False
         if kind in ("CreateType", "CreateDomain"):
             named = isinstance(tree.this, exp.Table)
-            return self.type(*(qualified(tree.this) if named else ("", fold(tree.this))))
+            schema, name = qualified(tree.this) if named else ("", fold(tree.this))
+            return self.type(schema or self.state.new_objects or "public", name)
         if kind == "CreateSchema" and isinstance(tree.args.get("this"), exp.Identifier):
             return self.schema(fold(tree.this))
         if kind == "CreateSequence" or (
@@ -235,11 +261,19 @@ class Presence:
         ):
             optional = tree.args.get("exists") or tree.args.get("if_not_exists")
             name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-            replaces = bool(tree.args.get("replace"))
-            return not (optional or replaces) and self.relation(*qualified(name))
+            if optional or tree.args.get("replace"):
+                return False
+            if tree.find(exp.TemporaryProperty) is not None or tree.args.get("temporary"):
+                raise Unknown("temporary object")
+            schema, plain = self.state.new_name(name)
+            return self.relation(schema or "public", plain)
         if isinstance(tree, exp.Create) and tree.args.get("kind") == "INDEX":
             name = fold(tree.this.args.get("this"))
-            return bool(name) and not tree.args.get("exists") and self.relation("", name)
+            if not name or tree.args.get("exists"):
+                return False
+            return self.relation(
+                self._table(*qualified(tree.this.args["table"])).schema or "public", name
+            )
         if kind == "AlterTable":
             return any(self._has(tree, action) for action in tree.args.get("actions") or ())
         raise Unknown("statement that may fail")
@@ -257,6 +291,28 @@ class Presence:
         if kind in ("OwnerTo", "EnableDisable"):
             return False
         raise Unknown("statement that may fail")
+
+
+def _sources(query: exp.Expression) -> Iterator[str]:
+    """The catalogs that a query reads, without their schemas. Raises Unknown for what is none."""
+    source = query.args.get("from_")
+    for one in (source, *(query.args.get("joins") or ())):
+        table = one.this if one is not None else None
+        if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+            raise Unknown("query of a condition")
+        schema, name = qualified(table)
+        if (
+            schema != "information_schema"
+            if name in _INFORMATION
+            else schema not in ("", "pg_catalog")
+        ):
+            raise Unknown("query of a condition")
+        yield name
+
+
+def _schema_of(tree: exp.Expression) -> str:
+    this = tree.args.get("this")
+    return qualified(this)[0] if isinstance(this, exp.Table) else ""
 
 
 def _targets(tree: exp.Expression) -> Iterator[str]:
@@ -308,8 +364,7 @@ def _facts(
             if isinstance(left, exp.Column) and isinstance(right, exp.Column):
                 if "oid" in (left.name.lower(), right.name.lower()):  # a join
                     continue
-                raise Unknown("query of a condition")
-            if not isinstance(left, exp.Column):
+            elif not isinstance(left, exp.Column):
                 left, right = right, left
             yield _column_name(left), _text(right, value)
         else:

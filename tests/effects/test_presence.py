@@ -52,6 +52,10 @@ KNOWN = (
 )
 # it fails for another reason, or what is there is not known: nothing may be claimed
 DOUBTFUL = (
+    "BEGIN IF NOT EXISTS (SELECT 1 FROM pg_type WHERE typname = 'int4') THEN CREATE TABLE n (a int); END IF; END",
+    "BEGIN CREATE TYPE nowhere.n AS ENUM ('a'); EXCEPTION WHEN others THEN NULL; END",
+    "BEGIN IF NOT EXISTS (SELECT 1 FROM pg_type, generate_series(1, 0) WHERE typname = 'mood') THEN CREATE TABLE n (a int); END IF; END",
+    "BEGIN IF NOT EXISTS (SELECT 1 FROM tables WHERE table_name = 'n') THEN CREATE TABLE n (a int); END IF; END",
     "BEGIN CREATE TABLE n (a int REFERENCES nowhere); EXCEPTION WHEN others THEN NULL; END",
     "BEGIN CREATE TABLE n (a int); ALTER TABLE nowhere ADD COLUMN a int; EXCEPTION WHEN undefined_table THEN NULL; END",
     "BEGIN CREATE TABLE n (a int PRIMARY KEY); INSERT INTO n VALUES (1), (1); EXCEPTION WHEN unique_violation THEN NULL; END",
@@ -78,6 +82,63 @@ def test_blocks(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) ->
     assert result.refusals == []
     assert result.unknown == []
     assert result.equal == len(KNOWN)
+
+
+# what is there before a block, and the block: the server decides, and nothing wrong may be claimed
+AFTER = (
+    ("CREATE VIEW v AS SELECT 1 AS a", "typname = 'v'", "pg_type"),
+    ("CREATE TYPE pair AS (a int)", "relname = 'pair'", "pg_class"),
+    (
+        "CREATE MATERIALIZED VIEW m AS SELECT 1 AS a",
+        "table_name = 'm'",
+        "information_schema.tables",
+    ),
+    ("CREATE TABLE p (a int) PARTITION BY LIST (a)", "relname = 'p' AND relkind = 'r'", "pg_class"),
+    ("CREATE TABLE p (a int) PARTITION BY LIST (a)", "tablename = 'p'", "pg_tables"),
+    ("CREATE SCHEMA IF NOT EXISTS s", "nspname = 's'", "pg_namespace"),
+    ("CREATE SCHEMA s; CREATE TABLE s.t (a int)", "table_name = 't'", "information_schema.tables"),
+    (
+        "CREATE SCHEMA s; CREATE TABLE s.t (a int)",
+        "tablename = 't' AND schemaname = 'public'",
+        "pg_tables",
+    ),
+    (
+        "CREATE TABLE a (x int); CREATE TABLE b (x int)",
+        "relname = 'a' AND relname = 'b'",
+        "pg_class",
+    ),
+    ("CREATE EXTENSION pg_stat_statements", "relname = 'pg_stat_statements'", "pg_class"),
+    ("CREATE EXTENSION citext", "typname = 'citext'", "pg_type"),
+    ("CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY)", "relname = 't_id_seq'", "pg_class"),
+    ('CREATE TABLE "T" (a int)', "relname = 't'", "pg_class"),
+    (
+        "CREATE TABLE t (a int); ALTER TABLE t RENAME TO u; DROP TABLE u",
+        "relname = 'u'",
+        "pg_class",
+    ),
+)
+
+
+@pytest.mark.parametrize(("before", "condition", "place"), AFTER)
+@pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])
+def test_what_queries_find(
+    before: str,
+    condition: str,
+    place: str,
+    fixture: str,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "after.sql"
+    looks = f"EXISTS (SELECT 1 FROM {place} WHERE {condition})"
+    file.write_text(
+        f"{before};\nDO $$ BEGIN IF {looks} THEN CREATE TABLE there (a int); ELSE CREATE TABLE missing (a int, b int); END IF; END $$;\n"
+        "CREATE SCHEMA other; SET search_path = other;\n"
+        "DO $$ BEGIN CREATE TABLE t (a int, b int); EXCEPTION WHEN duplicate_table THEN NULL; END $$;\n"
+    )
+    result = run(fresh_database(request.getfixturevalue(fixture), "found"), file)
+    assert result.wrong == []
+    assert result.unread == []
 
 
 @pytest.mark.parametrize("body", DOUBTFUL)

@@ -119,11 +119,18 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
     return effect
 
 
+# extensions of the server that make functions, and types of known names
+_NO_RELATIONS = frozenset(
+    "btree_gin btree_gist citext fuzzystrmatch hstore ltree pg_trgm pgcrypto unaccent uuid-ossp".split()
+)
+
+
 @handles("CreateExtension")
 def create_extension(state: SchemaState, tree: exp.Expression) -> Effect:
     """What an extension creates is unknown; plpgsql is in every database."""
     if fold(tree.this) == "plpgsql":
         return Effect()
+    state.extended = state.extended or fold(tree.this) not in _NO_RELATIONS
     return Effect(unknown=["objects created by CREATE EXTENSION"])
 
 
