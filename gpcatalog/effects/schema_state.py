@@ -107,8 +107,8 @@ class SchemaState:
         self.lost_temporary = (
             False  # a table got the name of a temporary one, which is not known now
         )
-        self.opaque = False  # something ran whose text is not read
-        self.extended = False  # an extension has made objects of any name
+        # something ran whose text is not read; an extension has made objects of any name
+        self.opaque = self.extended = False
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
         self.before: set[tuple[str, str]] = set()  # known before the script began
         # schemas of the tables that the script has created, by name
