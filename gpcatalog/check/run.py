@@ -269,6 +269,8 @@ class _Reader:
             if not command:
                 last = piece
                 continue
+            if piece.command.split()[:1] in ([r"\q"], [r"\quit"]) and not piece.other:
+                break  # psql reads no more of this file
             inner = included(piece.command, source, self.values)
             if inner is None:
                 yield piece, []

@@ -104,9 +104,8 @@ class SchemaState:
         self.results: dict[str, Result | None] = {}
         self.hidden = HiddenCode()
         self.doubt = ""  # what made the state of tables and settings unknown
-        self.lost_temporary = (
-            False  # a table got the name of a temporary one, which is not known now
-        )
+        # a table got the name of a temporary one, which is not known now
+        self.lost_temporary = False
         # something ran whose text is not read; an extension has made objects of any name
         self.opaque = self.extended = False
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables

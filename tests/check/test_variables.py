@@ -51,6 +51,10 @@ SCRIPTS = {
         "CREATE TABLE g (a int);\n",
         {"yes": "on", "no": "0"},
     ),
+    "quit": (
+        "CREATE TABLE a (a int);\n\\if no\n\\q\n\\endif\nCREATE TABLE b (a int);\n\\q\nCREATE TABLE c (a text);\n",
+        {},
+    ),
     "within a statement": (
         "CREATE TABLE t (a int\n\\if :more\n, b text\n\\else\n, b int, c int\n\\endif\n);\nCREATE TABLE u (a int);\n",
         {"more": "false"},
@@ -346,6 +350,15 @@ def test_a_file_included_twice(here: Path) -> None:
     (here / "one.sql").write_text("CREATE TABLE t_:n (a int) DISTRIBUTED BY (a);\n\\if 0\n")
     out = call("main.sql", "--server", "greenplum6", "--format", "json")[1]
     assert [s["table"] for s in json.loads(out)["statements"]] == ["t_1", "t_2", "u"]
+
+
+def test_quit_ends_one_file(here: Path) -> None:
+    (here / "main.sql").write_text(
+        "\\i one.sql\nCREATE TABLE b (a int);\n\\quit\nCREATE TABLE c (a int);\n"
+    )
+    (here / "one.sql").write_text("CREATE TABLE a (a int);\n\\q\nCREATE TABLE c (a int);\n")
+    out = call("main.sql", "--server", "postgresql18", "--format", "json")[1]
+    assert [s["table"] for s in json.loads(out)["statements"]] == ["a", "b"]
 
 
 def test_ignore_comments_keep_their_statement(here: Path) -> None:
