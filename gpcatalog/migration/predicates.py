@@ -16,6 +16,7 @@ from gpcatalog.model.bounds import (
     Family,
     Term,
     TermKind,
+    axis,
     family,
     parse,
     tuple_ends,
@@ -141,8 +142,8 @@ def adjacent(one: Bound, two: Bound, types: Sequence[str]) -> bool:
     """Nothing lies between the end of one range and the start of the next; types: of the key's
     columns.
 
-    Text decides, but for days and whole numbers of keys of several columns, where (5, MAXVALUE)
-    ends before (6, MINVALUE) starts.
+    Text decides, but for days and whole numbers: END (5) INCLUSIVE, and (5, MAXVALUE) of several
+    columns, end before 6 starts.
     """
     if (
         one.kind is not BoundKind.RANGE
@@ -161,5 +162,11 @@ def adjacent(one: Bound, two: Bound, types: Sequence[str]) -> bool:
             Decimal(one.upper[0].value) == Decimal(two.lower[0].value)
             and one.upper_inclusive != two.lower_inclusive
         )
+    if kinds in ([Family.DATE], [Family.INTEGER]) and (
+        one.upper[0].kind is two.lower[0].kind is TermKind.VALUE
+    ):  # END (2) INCLUSIVE is END (3)
+        step = kinds[0].step
+        end_at = axis(one.upper[0], kinds[0]) + step * one.upper_inclusive
+        return end_at == axis(two.lower[0], kinds[0]) + step * (not two.lower_inclusive)
     end, start = ([(t.kind, t.value) for t in side] for side in (one.upper, two.lower))
     return end == start and one.upper_inclusive != two.lower_inclusive

@@ -286,3 +286,25 @@ def test_a_second_plan_after_a_dropped_column(
         assert made.rows_of(dsn, "t") == rows
         found = made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\_%'")
         assert found == [(leaves,)]
+
+
+def test_ends_that_belong_to_a_partition(gp6_dsn: str, tmp_path: Path) -> None:
+    """Nothing lies between END ('2022-01-08') INCLUSIVE and START ('2022-01-09'): they merge, and come back."""
+    dsn = fresh_database(gp6_dsn, "inclusive_ends")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (PARTITION a START (date '2022-01-06') END"
+        " (date '2022-01-08') INCLUSIVE, PARTITION b START (date '2022-01-09') END (date '2022-02-01'))",
+        "INSERT INTO t SELECT i, date '2022-01-06' + i % 26 FROM generate_series(1, 100) i",
+    )
+    rows = made.rows_of(dsn, "t")
+    bounds = "SELECT partitionboundary FROM pg_partitions WHERE tablename = 't' ORDER BY partitionrangestart"
+    before = made.asked(dsn, bounds)
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    assert not files.refused
+    files.all()
+    assert made.rows_of(dsn, "t") == rows
+    assert len(made.asked(dsn, bounds)) == 1
+    files.run(f"rollback/{files.forward()[0]}")
+    assert made.rows_of(dsn, "t") == rows
+    assert made.asked(dsn, bounds) == before

@@ -99,6 +99,11 @@ def test_adjacent(one: str, two: str, types: list[str], meet: bool) -> None:
         ("START (1) END (5)", "START (5) END (9)", True),
         ("START (1) END (5) INCLUSIVE", "START (5) EXCLUSIVE END (9)", True),
         ("START (1) END (5) INCLUSIVE", "START (5) END (9)", False),
+        ("START (1) END (5) INCLUSIVE", "START (6) END (9)", True),
+        ("START (1) END (5)", "START (4) EXCLUSIVE END (9)", True),
+        ("START (1) END (5) INCLUSIVE", "START (7) END (9)", False),
+        ("START ('2022-01-06'::date) END ('2022-01-31'::date) INCLUSIVE", "START ('2022-02-01'::date) END ('2022-03-01'::date)", True),
+        ("START (1.5::numeric) END (5::numeric) INCLUSIVE", "START (6::numeric) END (9::numeric)", False),
         ("START (1) END (5)", "START (5) EXCLUSIVE END (9)", False),
         ("START (1.5::numeric) END (5.0::numeric) INCLUSIVE", "START (5::numeric) END (9::numeric)", False),
         ("START (1)", "START (5) END (9)", False),
@@ -108,7 +113,7 @@ def test_adjacent(one: str, two: str, types: list[str], meet: bool) -> None:
     ],
 )  # fmt: skip
 def test_adjacent_on_greenplum_6(one: str, two: str, meet: bool) -> None:
-    types = ["numeric"] if "numeric" in one else ["integer"]
+    types = [next((kind for kind in ("numeric", "date") if kind in one), "integer")]
     assert adjacent(parse(one), parse(two), types) is meet
 
 
