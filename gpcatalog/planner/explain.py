@@ -380,6 +380,6 @@ class Explainer:
                 return "not changed: the policy has no grains"
             return (
                 "not changed: no old interval within max_leaf contains it and a neighboring"
-                " partition"
+                " partition with the same owner, options and persistence"
             )
         return "not changed: a merge would cost more than it saves, or exceed the limits"
