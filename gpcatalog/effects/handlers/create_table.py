@@ -165,7 +165,8 @@ def created(state: SchemaState, table: Table, of: exp.Expression | None = None) 
     key = table.schema, table.name
     there = None if state.opaque or key in state.before else state.tables.get(key)
     if there is not None and there.temporary == table.temporary and not there.uncounted:
-        return Effect(verb="create", unknown=[f"rejected by the server: {table.title} exists"])
+        there.uncounted = f"rejected by the server: {table.title} exists"
+        return Effect(verb="create", unknown=[there.uncounted])
     effect = Effect(
         verb="create", table=table, unknown=list(table.unknown), new_parts=list(table.parts)
     )
