@@ -272,6 +272,15 @@ def test_a_fault_at_one_statement_does_not_end_the_run(monkeypatch: pytest.Monke
     assert not report.total.complete
 
 
+def test_a_table_that_exists_is_rejected() -> None:
+    """It is not counted twice, and the finding says what to do."""
+    report = check("CREATE TABLE t (a int);\nCREATE TABLE t (a int, b int);\n", server="postgres18")
+    [finding] = report.findings
+    assert "rejected by the server: t exists" in finding.finding.title
+    assert finding.finding.remedy.startswith("correct the statement")
+    assert report.total.rows_coordinator["pg_class"] == 1
+
+
 def test_rewritten_leaves_include_partitions_that_a_statement_named() -> None:
     made = f"CREATE TABLE t (a int, d date) {AO_ROW} DISTRIBUTED BY (a) {MONTHLY};"
     on_greenplum = "CREATE TABLE x (LIKE t_1_prt_2) DISTRIBUTED BY (a);"

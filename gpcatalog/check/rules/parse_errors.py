@@ -151,6 +151,10 @@ def _what_would_tell(s: RuleContext) -> str:
         )
     if all(reason.startswith("effect of ") for reason in s.effect.unknown):
         return "run the statement on a test server and compare two audits"
+    if all(reason.startswith("rejected by the server") for reason in s.effect.unknown):
+        return (
+            "correct the statement, or drop the object before it; psql goes on without it, or stops"
+        )
     baseline = (
         "give --baseline"
         if s.state.existing is None
