@@ -365,15 +365,17 @@ class LiveTable:
     def others_lost(
         self, parts: Sequence[Relation], like: Relation, where: str, *, encoded: bool = False
     ) -> list[str]:
-        """Return a sentence for each statistics target, replica identity, CLUSTER mark or owner of
-        these relations that the one which takes their place, made like `like`, does not get.
+        """Return a sentence for each statistics target, replica identity, CLUSTER mark, owner or
+        schema of these relations that the one which takes their place, made like `like`, does not
+        get.
 
         encoded: column encodings, too
         """
         columns, indexes = self.table.columns, self.table.indexes
         if all(
             columns[p.oid] is columns[like.oid]
-            and (p.owner, p.replica_identity) == (like.owner, like.replica_identity)
+            and (p.schema, p.owner, p.replica_identity)
+            == (like.schema, like.owner, like.replica_identity)
             and not any(i.clustered or i.replica_identity for i in indexes[p.oid])
             for p in parts
         ):
@@ -386,7 +388,8 @@ class LiveTable:
         )
 
     def _others(self, relation: Relation, *, encoded: bool) -> dict[str, str]:
-        found = {"owner": relation.owner} | (self.encoded(relation) if encoded else {})
+        found = {"schema": relation.schema, "owner": relation.owner}
+        found |= self.encoded(relation) if encoded else {}
         for c in self.table.columns[relation.oid]:
             if c.statistics >= 0:
                 found[f"statistics target of column {c.name}"] = str(c.statistics)

@@ -136,20 +136,12 @@ def dollar_tag(body: str) -> str:
     return tag
 
 
-def proven(
-    calls: Iterable[str], statements: Iterable[str] = (), declare: Iterable[str] = ()
-) -> str:
-    """Return one transaction: proof that the journal is safe to call, the calls, then statements
-    that cannot stand in a DO block.
-    """
+def proven(calls: Iterable[str], declare: Iterable[str] = ()) -> str:
+    """Return one transaction: proof that the journal is safe to call, then the calls."""
     declared = ["DECLARE", *("    " + line for line in declare)] if declare else []
     body = "\n".join([*declared, "BEGIN", *("    " + line for line in (*proof(), *calls)), "END"])
     tag = dollar_tag(body)
-    return (
-        f"BEGIN ISOLATION LEVEL READ COMMITTED;\nDO {tag}\n{body}\n{tag};\n"
-        + "".join(f"{s}\n" for s in statements)
-        + "COMMIT;\n"
-    )
+    return f"BEGIN ISOLATION LEVEL READ COMMITTED;\nDO {tag}\n{body}\n{tag};\nCOMMIT;\n"
 
 
 def block(phases: Phases, *, caught: tuple[str, str, str] | None = None) -> str:

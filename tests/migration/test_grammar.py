@@ -29,7 +29,7 @@ _BEFORE = re.compile(
     re.I,
 )
 _KNOWN = re.compile(
-    r"(IF|END|FOR|RAISE|RETURN|began|held|EXECUTE|DECLARE|#variable_conflict|BEGIN|SELECT|\w+ (record|text|timestamptz|bigint)|\w+ :=)",
+    r"(IF|END|FOR|RAISE|RETURN|EXCEPTION|began|held|EXECUTE|DECLARE|#variable_conflict|BEGIN|SELECT|\w+ (record|text|timestamptz|bigint)|\w+ :=)",
     re.I,
 )
 
