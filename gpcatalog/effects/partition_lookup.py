@@ -15,6 +15,20 @@ from gpcatalog.effects.relations import Partition
 from gpcatalog.model.bounds import BoundKind, Term, TermKind, parse
 
 
+def path_to(parts: list[Partition], name: str, schema: str, default: str) -> list[Partition]:
+    """The partitions from one of `parts` down to that of the schema and name; empty if there is
+    none.
+
+    default: the schema of partitions that have none of their own
+    """
+    for part in parts:
+        if part.name == name and (part.schema or default) == schema:
+            return [part]
+        if part.children and (rest := path_to(part.children, name, schema, default)):
+            return [part, *rest]
+    return []
+
+
 def locate(
     siblings: Sequence[Partition], action: exp.Expression, kind: str, zone: ZoneInfo
 ) -> Partition | None:

@@ -31,6 +31,7 @@ from gpcatalog.effects.handlers.registry import (
 )
 from gpcatalog.effects.keys import Key, object_name, qualified
 from gpcatalog.effects.live_catalog import LiveCatalog
+from gpcatalog.effects.partition_lookup import path_to
 from gpcatalog.effects.relations import Partition, Size, Table, View, index_rows
 from gpcatalog.effects.session import Defaults
 from gpcatalog.effects.straight_code import Routine, forget_routines
@@ -40,20 +41,6 @@ from gpcatalog.effects.types import Types
 if TYPE_CHECKING:
     from gpcatalog.effects.handlers.dependents import Holds
     from gpcatalog.effects.query_columns import Result
-
-
-def _path_to(parts: list[Partition], name: str, schema: str, default: str) -> list[Partition]:
-    """The partitions from one of `parts` down to that of the schema and name; empty if there is
-    none.
-
-    default: the schema of partitions that have none of their own
-    """
-    for part in parts:
-        if part.name == name and (part.schema or default) == schema:
-            return [part]
-        if part.children and (rest := _path_to(part.children, name, schema, default)):
-            return [part, *rest]
-    return []
 
 
 class SchemaState:
@@ -337,7 +324,7 @@ class SchemaState:
         table, path = found
         there, plain = path[-1].schema or table.schema, path[-1].name
         for _ in path:  # the partitions of a table that was just made are copies
-            table = self._promote(table, _path_to(table.parts, plain, there, table.schema)[0])
+            table = self._promote(table, path_to(table.parts, plain, there, table.schema)[0])
         return table
 
     def partition(self, schema: str, name: str) -> tuple[Table, list[Partition]] | None:
@@ -352,7 +339,7 @@ class SchemaState:
         table = self.tables.get(hits[0][1]) if hits else None
         if table is None or table.uncounted:
             return None
-        path = _path_to(table.parts, name, hits[0][0], table.schema)
+        path = path_to(table.parts, name, hits[0][0], table.schema)
         return (table, path) if path else None
 
     def separate_odd(self, table: Table) -> None:
