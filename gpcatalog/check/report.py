@@ -161,6 +161,7 @@ class RuleContext:
     """What a rule looks at: one statement with its effect, and the schema state it meets.
 
     held: locks on tables of the baseline, each with the part of the effect that takes it
+    left_open: it begins a transaction that does not end in the file
     leaves_left: by limit and root, the number of leaves until the limit; used by check.trees
     """
 
@@ -174,6 +175,7 @@ class RuleContext:
     today: date
     held: tuple[tuple[Effect, LockHeld], ...] = ()
     leaves_left: dict[tuple[str, str, str, int], int] = field(default_factory=dict)
+    left_open: bool = False
     findings: list[tuple[Finding, int, int]] = field(default_factory=list)
 
     def find(

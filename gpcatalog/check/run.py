@@ -46,7 +46,8 @@ from gpcatalog.effects.handlers.registry import HANDLERS
 from gpcatalog.effects.keys import unknown_table
 from gpcatalog.effects.live_catalog import BaselineError
 from gpcatalog.effects.schema_state import SchemaState
-from gpcatalog.effects.session import rolled_back
+from gpcatalog.effects.session import LEFT_OPEN, Ending, endings
+from gpcatalog.effects.transactions import begin
 from gpcatalog.errors import CatalogError, raise_if_interrupted
 from gpcatalog.model.finding import Finding, Severity
 
@@ -174,13 +175,16 @@ def _changes_state(statement: Statement) -> bool:
     )
 
 
-def _effect(state: SchemaState, statement: Statement, undone: bool) -> Effect:
+def _effect(state: SchemaState, statement: Statement, ending: Ending) -> Effect:
     """Return the effect of a statement.
 
     A fault of this program becomes a finding and the run continues.
     """
     if statement.source.undo:
         return Effect()
+    unread = statement.tree is None and statement.outcome is not Outcome.ERROR
+    if statement.other or statement.reasons or statement.decisive or unread:
+        state.perhaps = True
     if statement.other:
         if _changes_state(statement):
             state.doubt = state.doubt or statement.reasons[-1]
@@ -192,12 +196,17 @@ def _effect(state: SchemaState, statement: Statement, undone: bool) -> Effect:
         }.get(statement.outcome, "statement that could not be parsed")
         return Effect(unknown=[reason])
     try:
+        undone = ending is Ending.UNDONE
+        if statement.begins:
+            begin(state, rolled_back=undone)
         effect = state.apply(statement.tree, rolled_back=undone)
     except BaselineError:
         raise
     except Exception as e:  # one statement must never lose the whole run
         raise_if_interrupted()
         return Effect(unknown=[_bug(e)], failed=_bug(e))
+    if ending is Ending.OPEN:
+        effect.add_unknown(LEFT_OPEN)
     if statement.command == "\\gexec":
         effect.add_unknown("statements run by \\gexec")
     if (
@@ -220,7 +229,13 @@ def _effect(state: SchemaState, statement: Statement, undone: bool) -> Effect:
     return effect
 
 
-_ENDS = re.compile(r"\b(?:rollback|abort)\b", re.IGNORECASE)
+# a file without these words ends no transaction in another way than COMMIT; "begin" of PL/pgSQL has
+# no such word behind it
+_ENDS = re.compile(
+    r"\b(?:rollback|abort|autocommit|start\s+transaction|"
+    r"begin\s*(?:;|work|transaction|isolation|read|not\s|deferrable))",
+    re.IGNORECASE,
+)
 _TRANSACTION = frozenset("begin start savepoint rollback abort commit end prepare release".split())
 
 
@@ -294,12 +309,12 @@ class _Reader:
             yield last, ignores.of(last, None)
         self.variables.leave_file(around)
 
-    def rolled_back(self, source: Source) -> set[int]:
-        """Numbers of the statements of a file, and those that it includes, that begin what is
-        rolled back later.
+    def endings(self, source: Source) -> dict[int, Ending]:
+        """How transactions end that statements of a file, and of those that it includes, begin;
+        those that are committed are left out.
         """
-        if not _ENDS.search(source.text) and "\\i" not in source.text:
-            return set()
+        if self.variables.autocommit and not _ENDS.search(source.text) and "\\i" not in source.text:
+            return {}
         ahead = _Reader(
             by=self.by,
             variables=self.variables.fresh(),
@@ -309,25 +324,27 @@ class _Reader:
             included=set(self.included),
         )
         found = (
-            (at, read(piece, (self.by,)))
+            (at, read(piece, (self.by,)) if piece.tokens.kinds[0] in _TRANSACTION else None)
             for at, (piece, _) in enumerate(ahead.pieces(source))
             if isinstance(piece, Piece)
             and piece.tokens is not None
             and not piece.other
-            and piece.tokens.kinds[0] in _TRANSACTION
+            and (piece.begins or piece.tokens.kinds[0] in _TRANSACTION)
         )
-        return rolled_back(found)
+        return endings(found)
 
-    def statements(self, source: Source) -> Iterator[tuple[Statement, bool, list[Ignore]]]:
-        """Every statement, whether it begins what is rolled back later, and its ignore comments."""
-        undone = self.rolled_back(source)
+    def statements(self, source: Source) -> Iterator[tuple[Statement, Ending, list[Ignore]]]:
+        """Every statement, how the transaction or savepoint ends that it begins, and its ignore
+        comments.
+        """
+        ends = self.endings(source)
         for at, (piece, ignores) in enumerate(self.pieces(source)):
             self.read += 1
             if self.read % _COLLECT == 0:
                 _free_trees()
             yield (
                 piece if isinstance(piece, Statement) else read(piece, (self.by,)),
-                at in undone,
+                ends.get(at, Ending.KEPT),
                 ignores,
             )
 
@@ -423,15 +440,19 @@ class _Run:
         ] = {}  # tables that a statement drops if they exist
         self.recreated: set[int] = set()  # statements of those that make all that they drop
 
-    def see(self, statement: Statement, undone: bool, ignores: list[Ignore]) -> None:
+    def see(self, statement: Statement, ending: Ending, ignores: list[Ignore]) -> None:
         """Apply one statement and judge it."""
         if statement.outcome is Outcome.COMMAND:
-            if not statement.other and statement.command.split()[0] in ("\\c", "\\connect"):
-                self.state.reconnect()
+            words = statement.command.split()
+            if words[0] in ("\\c", "\\connect"):
+                # what another database has is not known
+                self.state.opaque = self.state.opaque or words[1:2] not in ([], ["-"])
+                if not statement.other:
+                    self.state.reconnect()
             return
         self.number += 1
         self.outcomes[statement.outcome] += 1
-        effect = _effect(self.state, statement, undone)
+        effect = _effect(self.state, statement, ending)
         timeout = _sets_lock_timeout(statement)
         self.guarded = self.guarded if timeout is None else timeout
         if self.changed is not None:
@@ -461,6 +482,7 @@ class _Run:
                 today=self.today,
                 held=held,
                 leaves_left=self.leaves_left,
+                left_open=ending is Ending.OPEN,
             ),
             ignores,
         )

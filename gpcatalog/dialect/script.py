@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -137,6 +137,7 @@ class Piece:
     reasons: tuple[str, ...] = ()  # why it is not known whether it runs
     other: bool = False  # in a branch of \\if that may run instead of one before it
     escapes: bool = False  # a backslash in '…' begins an escape
+    begins: bool = False  # psql begins a transaction before it where none is open
 
 
 @dataclass(kw_only=True)
@@ -150,6 +151,7 @@ class Statement:
              a name
     reasons: why it is not known whether it runs; other: it may run in the place of a statement
              before it
+    begins:  psql begins a transaction before it where none is open (AUTOCOMMIT off)
     """
 
     source: Source
@@ -165,6 +167,7 @@ class Statement:
     decisive: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     other: bool = False
+    begins: bool = False
 
     @property
     def place(self) -> Place:
@@ -315,6 +318,8 @@ def split(
                 command, at = _psql_command(text, interrupted)
                 sends = _SENDING.match(command) is not None and not session.skipping
                 conditional = session.command(command, tokens)
+                if command.split()[:1] in (["\\r"], ["\\reset"]) and not session.skipping:
+                    continue  # what was written so far is not sent
                 if not sends:
                     if commands and len(tokens) <= 1 and not conditional and not session.skipping:
                         yield _command_piece(source, interrupted, command, session)
@@ -346,6 +351,7 @@ def _pieces(
         reasons=tuple(session.reasons),
         other=session.branch is Branch.OTHER,
         escapes=escapes,
+        begins=not session.autocommit and not _alone(tokens.kinds),
     )
     if expanded is None:
         decisive = _decisive(source, tokens, missing) if lacking else ()
@@ -375,6 +381,34 @@ def _pieces(
             )
         if inner.backslash >= 0:
             return
+
+
+_ALONE = frozenset("abort begin start commit end rollback vacuum".split())
+_ALONE_WITH = frozenset(
+    (
+        "prepare transaction",
+        "alter system",
+        "discard all",
+        "create database",
+        "drop database",
+        "create tablespace",
+        "drop tablespace",
+        "reindex database",
+        "reindex system",
+    )
+)
+
+
+def _alone(kinds: Sequence[str]) -> bool:
+    """Whether psql begins no transaction before a statement with AUTOCOMMIT off: those that begin
+    or end one, or cannot run in one (function command_no_begin of psql).
+    """
+    words = kinds[:6]
+    return (
+        words[0] in _ALONE
+        or " ".join(words[:2]) in _ALONE_WITH
+        or ("index" in words and "concurrently" in words)
+    )
 
 
 def _decisive(
@@ -476,6 +510,7 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
         decisive=piece.decisive,
         reasons=piece.reasons,
         other=piece.other,
+        begins=piece.begins,
     )
 
 

@@ -34,6 +34,8 @@ _OF_PSQL = frozenset(
     SQLSTATE USER VERBOSITY VERSION VERSION_NAME VERSION_NUM""".split()
 )
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+# what psql reads as off: a word of these or its beginning
+_OFF = ("f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0")
 _LARGEST = (
     1 << 20
 )  # characters of one expanded value: no clause is longer, and variables that hold variables grow fast
@@ -100,6 +102,11 @@ class Variables:
         """A new session with the values that this one has now."""
         return Variables(dict(self.values), unsure=set(self.unsure))
 
+    @property
+    def autocommit(self) -> bool:
+        """Whether a statement outside of BEGIN is a transaction of its own (AUTOCOMMIT)."""
+        return (self.values.get("AUTOCOMMIT") or "on").lower() not in _OFF
+
     # --- commands ---
 
     def command(self, text: str, sent: Tokens | None = None) -> bool:
@@ -121,6 +128,8 @@ class Variables:
         elif name == "unset" and first:
             self.values.pop(first[0], None)
             self.unsure.discard(first[0])
+            if first[0] == "AUTOCOMMIT":  # \\unset of what is on or off turns it off
+                self.values[first[0]] = "off"
         elif name == "prompt" and first:
             self._set(rest.split()[-1], None)
         elif name == "getenv" and first:

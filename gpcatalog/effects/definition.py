@@ -31,6 +31,7 @@ from gpcatalog.effects.keys import (
 )
 from gpcatalog.effects.relations import Table, View
 from gpcatalog.effects.repeated_keys import NONE, Repeated, repeated_keys
+from gpcatalog.effects.ties import Ties
 from gpcatalog.effects.types import Types
 
 
@@ -40,6 +41,7 @@ class Known(Protocol):
     edition: Edition
     types: Types
     views: dict[tuple[str, str], View]
+    ties: Ties
 
     def known_name(
         self, name: exp.Expression, known: Collection[tuple[str, str]]
@@ -200,6 +202,7 @@ def add_foreign(
     other = state.find(target)
     key = (other.schema, other.name) if other is not None else qualified(target)
     table.foreign.append(ForeignKey(name, columns, key))
+    state.ties.referenced.add(key)
 
 
 def default_names(value: exp.Expression) -> int:

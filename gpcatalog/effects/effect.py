@@ -32,6 +32,9 @@ def _files(server: str, shape: Shape, filled: bool, instance: Instance) -> int:
 BLOCK_UNKNOWN = "effect of the DO block"
 
 
+REJECTED = "rejected by the server: "  # begins the reason of a statement that fails on the server
+
+
 @dataclass(kw_only=True)
 class Effect:
     """What one statement does.
@@ -127,7 +130,7 @@ class Effect:
             other = any(shape.storage is Storage.OTHER for shape in shapes)
             reason = "rows and files of a table with another access method"
             self.made, self.gone, self.extra, self.other_files = Counter(), Counter(), {}, 0
-            self.add_unknown(reason if other else f"rejected by the server: {e.message}")
+            self.add_unknown(reason if other else REJECTED + e.message)
             if self.table is not None:
                 self.table.known = False
 

@@ -25,6 +25,7 @@ from gpcatalog.effects.keys import (
     Key,
     object_name,
 )
+from gpcatalog.effects.taken_bounds import TakenBounds
 from gpcatalog.model.storage import Storage
 
 
@@ -239,6 +240,7 @@ class Table:
     origin: Partition | None = None
     origin_at: int = 0
     widest: int = 0  # partitions of its widest level, as far as `counted` was told
+    taken: TakenBounds | None = None  # bounds of its partitions that are tables of their own here
     # names that sequences of its columns may have beside those of the columns: it was renamed
     former_sequences: frozenset[str] = frozenset()
     _numbers: tuple[int, int] | None = None
@@ -267,6 +269,7 @@ class Table:
             unknown=list(self.unknown),
             options=dict(self.options),
             extra={instance: Counter(rows) for instance, rows in self.extra.items()},
+            taken=self.taken.copy() if self.taken is not None else None,
         )
 
     @property

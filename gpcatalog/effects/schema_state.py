@@ -18,7 +18,7 @@ from gpcatalog.capacity.model import Instance, Shape
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.handlers.hidden_code import HiddenCode
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import (
@@ -32,9 +32,11 @@ from gpcatalog.effects.handlers.registry import (
 from gpcatalog.effects.keys import Key, object_name, qualified
 from gpcatalog.effects.live_catalog import LiveCatalog
 from gpcatalog.effects.partition_lookup import path_to
+from gpcatalog.effects.refusals import refusal
 from gpcatalog.effects.relations import Partition, Size, Table, View, index_rows
 from gpcatalog.effects.session import Defaults
 from gpcatalog.effects.straight_code import Routine, forget_routines
+from gpcatalog.effects.ties import Ties
 from gpcatalog.effects.transactions import Mark, transaction
 from gpcatalog.effects.types import Types
 
@@ -67,16 +69,14 @@ class SchemaState:
         self.usable: dict[str, dict[str, Holds]] = {}
         self._zone = zone
         self.tables: dict[tuple[str, str], Table] = {}
-        self.leaf_of: dict[
-            tuple[str, str], tuple[str, str]
-        ] = {}  # (schema, name) of a partition → of its table
+        # (schema, name) of a partition → of its table
+        self.leaf_of: dict[tuple[str, str], tuple[str, str]] = {}
         self.unknown_indexes: set[str] = set()  # names of indexes of tables that are not known
         self.sequences: set[tuple[str, str]] = set()
         self.unlogged_sequences: set[tuple[str, str]] = set()
         self.owned_once: set[tuple[str, str]] = set()  # sequences that a table owns or has owned
-        self.disowned: set[str] = (
-            set()
-        )  # names of sequences of columns whose owner may have changed
+        # names of sequences of columns whose owner may have changed
+        self.disowned: set[str] = set()
         self.schemas: set[str] = set()  # that the script creates
         self.schemas_unknown: set[str] = set()  # that may have held objects before
         self.schemas_gone: set[str] = set()  # that the script has dropped or renamed
@@ -91,11 +91,12 @@ class SchemaState:
         self.results: dict[str, Result | None] = {}
         self.hidden = HiddenCode()
         self.doubt = ""  # what made the state of tables and settings unknown
-        # a table got the name of a temporary one, which is not known now
-        self.lost_temporary = False
-        # something ran whose text is not read; an extension has made objects of any name
-        self.opaque = self.extended = False
+        self.lost_temporary = False  # a table got the name of a temporary one
+        # something ran whose text is not read; an extension has made objects of any name; a
+        # statement of the script may not have run, or in another database
+        self.opaque = self.extended = self.perhaps = False
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
+        self.ties = Ties()
         self.before: set[tuple[str, str]] = set()  # known before the script began
         # schemas of the tables that the script has created, by name
         self.created: dict[str, tuple[str, ...]] = {}
@@ -109,6 +110,11 @@ class SchemaState:
         self.marks: list[Mark] = []
         self.savepoints: list[tuple[str, Mark | None]] = []  # with the marks of those rolled back
         self.at_commit: list[tuple[str, str]] = []  # tables ON COMMIT DROP
+
+    @property
+    def unsure(self) -> bool:
+        """Whether objects may exist, or be missing, without a statement that was read."""
+        return self.opaque or self.perhaps
 
     @property
     def zone(self) -> ZoneInfo:
@@ -654,6 +660,8 @@ class SchemaState:
 
     def effect_of(self, tree: exp.Expression) -> Effect:
         """Apply a statement that begins or ends no transaction."""
+        if why := refusal(self, tree):
+            return Effect(unknown=[REJECTED + why])
         effect = self._effect_of(tree)
         for look in AFTER:
             look(self, tree, effect)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlglot import exp
@@ -141,20 +142,32 @@ def _text(value: exp.Expression) -> str:
     )
 
 
-def rolled_back(statements: Iterable[tuple[int, Statement]]) -> set[int]:
-    """Return the numbers of the statements that begin a transaction or set a savepoint that is
-    rolled back later.
+LEFT_OPEN = "whether the transaction is committed"  # of a statement that begins one
 
-    statements: those of transactions, each with its number
+
+class Ending(Enum):
+    """How a transaction ends that a statement begins."""
+
+    KEPT = "committed, or none begins here"
+    UNDONE = "rolled back, all of it or to the savepoint that is set here"
+    OPEN = "not before the end of the file"
+
+
+def endings(statements: Iterable[tuple[int, Statement | None]]) -> dict[int, Ending]:
+    """Return how the transactions and savepoints end that are rolled back or stay open, by the
+    numbers of the statements that begin them.
+
+    statements: those of transactions, each with its number; None for another one that begins a
+                transaction where none is open (AUTOCOMMIT off)
     """
-    found: set[int] = set()
+    found: dict[int, Ending] = {}
     opened: list[
         tuple[str, int]
     ] = []  # savepoints, behind the transaction itself, which has no name
     for at, statement in statements:
-        tree = statement.tree
+        tree = statement.tree if statement is not None else None
         kind = type(tree).__name__
-        if kind == "BeginWork" and not opened:
+        if (kind == "BeginWork" or statement is None) and not opened:
             opened.append(("", at))
         elif tree is None or not opened:
             continue
@@ -167,12 +180,14 @@ def rolled_back(statements: Iterable[tuple[int, Statement]]) -> set[int]:
         elif kind == "EndWork":
             if (back := tree.args.get("savepoint")) is not None:
                 depth = _depth(opened, fold(back))
-                found.add(opened[depth][1])
+                found[opened[depth][1]] = Ending.UNDONE
                 del opened[depth + 1 :]
             else:
                 if not commits(tree):
-                    found.add(opened[0][1])
+                    found[opened[0][1]] = Ending.UNDONE
                 opened = [("", at)] if chains(tree) else []
+    if opened:
+        found[opened[0][1]] = Ending.OPEN
     return found
 
 

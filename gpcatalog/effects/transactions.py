@@ -53,10 +53,7 @@ def transaction(state: SchemaState, tree: exp.Expression, kind: str, rolled_back
     kind: class name of the tree; rolled_back: what begins here is rolled back later
     """
     if kind == "BeginWork":
-        if not state.in_transaction:
-            state.in_transaction = True
-            if rolled_back:
-                state.marks = [mark_of(state, "")]
+        begin(state, rolled_back=rolled_back)
         return Effect()
     if kind == "Savepoint":
         _savepoint(state, tree, rolled_back)
@@ -84,6 +81,14 @@ def transaction(state: SchemaState, tree: exp.Expression, kind: str, rolled_back
         if rolled_back:
             state.marks = [mark_of(state, "")]
     return effect
+
+
+def begin(state: SchemaState, *, rolled_back: bool) -> None:
+    """Begin a transaction, if none is open; rolled_back: it is rolled back later."""
+    if not state.in_transaction:
+        state.in_transaction = True
+        if rolled_back:
+            state.marks = [mark_of(state, "")]
 
 
 def _savepoint(state: SchemaState, tree: exp.Expression, rolled_back: bool) -> None:

@@ -71,6 +71,18 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
         {},
     ),
     (
+        "rejected-statement",
+        "CREATE TABLE t (a int) DISTRIBUTED BY (a); ALTER TABLE t ADD COLUMN a int;",
+        "ALTER TABLE t ADD COLUMN a int; CREATE TABLE u (a int); ALTER TABLE u ADD COLUMN b int;",
+        {},
+    ),
+    (
+        "open-transaction",
+        "BEGIN; CREATE TABLE t (a int) DISTRIBUTED BY (a);",
+        "BEGIN; CREATE TABLE t (a int) DISTRIBUTED BY (a); COMMIT;",
+        {},
+    ),
+    (
         "budget-exceeded",
         f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY};",
         "CREATE TABLE t (a int, d date) DISTRIBUTED BY (a);",
@@ -174,8 +186,8 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
     ),
     (
         "distribution-key-mistake",
-        "CREATE TABLE t (a int, b int, PRIMARY KEY (b)) DISTRIBUTED BY (a);",
-        "CREATE TABLE t (a int, b int, PRIMARY KEY (a, b)) DISTRIBUTED BY (a);",
+        "CREATE TABLE t (a date, b int) DISTRIBUTED BY (a);",
+        "CREATE TABLE t (a date, b int) DISTRIBUTED BY (a, b);",
         {},
     ),
     (
@@ -279,6 +291,67 @@ def test_a_table_that_exists_is_rejected() -> None:
     assert "rejected by the server: t exists" in finding.finding.title
     assert finding.finding.remedy.startswith("correct the statement")
     assert report.total.rows_coordinator["pg_class"] == 1
+
+
+def test_transactions_that_do_not_end() -> None:
+    """psql rolls them back; a file is a session, whatever files it includes."""
+    made = "CREATE TABLE t (a int);\n"
+    for text, line in (
+        (f"BEGIN;\n{made}", 1),
+        (f"{made}START TRANSACTION;\nDROP TABLE t;\n", 2),
+        (f"BEGIN;\n{made}COMMIT AND CHAIN;\nDROP TABLE t;\n", 3),
+        (f"\\set AUTOCOMMIT off\n{made}DROP TABLE t;\n", 2),
+        (f"\\set AUTOCOMMIT off\n{made}COMMIT;\nVACUUM;\nDROP TABLE t;\n", 5),
+        (f"\\unset AUTOCOMMIT\n{made}", 2),
+        (f"BEGIN;\n{made}SAVEPOINT s;\nROLLBACK TO s;\n", 1),
+    ):
+        report = check(text, server="postgres18")
+        places = [f.line for f in report.findings if f.finding.rule == "open-transaction"]
+        assert places == [line], text
+        assert not report.total.complete
+        assert "cost-unknown" not in {f.finding.rule for f in report.findings}
+    for text in (
+        f"BEGIN;\n{made}COMMIT;\n",
+        f"\\set AUTOCOMMIT off\n{made}COMMIT;\n",
+        f"\\set AUTOCOMMIT off\n\\set AUTOCOMMIT on\n{made}",
+        f"\\set AUTOCOMMIT\n{made}",
+        f"BEGIN;\n{made}\\r\nROLLBACK;\n",
+        "CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM 1; END $$;\n",
+        "DO $$ BEGIN; END $$;",
+    ):
+        assert list(check(text, server="postgres18").findings) == [], text
+
+
+def test_what_a_session_without_autocommit_rolls_back() -> None:
+    """It is a transaction that the first statement begins."""
+    made = "CREATE TABLE {} (a int);\n"
+    report = check(
+        "\\set AUTOCOMMIT off\n"
+        + made.format("t")
+        + made.format("u")
+        + "ROLLBACK;\n"
+        + made.format("t")
+        + "COMMIT;\n",
+        server="postgres18",
+    )
+    assert list(report.findings) == []
+    assert report.total.complete
+    assert report.total.rows_coordinator["pg_class"] == 1
+
+
+def test_a_query_buffer_that_is_reset() -> None:
+    r"""\r: what stands before it is not sent."""
+    report = check("CREATE TABLE t (a int, \\r\nCREATE TABLE u (a int);", server="postgres18")
+    assert list(report.findings) == []
+    assert [s.table for s in report.statements] == ["u"]
+
+
+def test_another_database_has_other_tables() -> None:
+    r"""\connect: that a table exists is not claimed of another database."""
+    made = "CREATE TABLE t (a int);\n"
+    for between, there in (("\\c other\n", False), ("\\c\n", True), ("\\c - alice\n", True)):
+        rules = fired(made + between + made, server="postgres18")
+        assert ("rejected-statement" in rules) is there, between
 
 
 def test_rewritten_leaves_include_partitions_that_a_statement_named() -> None:

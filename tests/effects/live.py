@@ -34,7 +34,7 @@ from gpcatalog.check.run import cost_edition
 from gpcatalog.dialect.greenplum import editions
 from gpcatalog.dialect.script import Source, Statement, statements
 from gpcatalog.dialect.version import Edition
-from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.schema_state import SchemaState
 from tests.capacity.live import Connection, Live, own_database
 from tests.recorded import Recording
@@ -274,7 +274,9 @@ def compare(
     differences = off(found, wanted)
     result.said.append(described(effect, edition))
     ends = found.inside and statement.words[0] in ("commit", "end", "rollback", "abort")
-    if effect.unknown:
+    if any(reason.startswith(REJECTED) for reason in effect.unknown):
+        result.wrong.append((*place, f"accepted, but {effect.unknown}"))
+    elif effect.unknown:
         result.unknown.append((*place, "; ".join(effect.unknown)))
     elif differences and not ends:
         said = ", ".join(f"{k} {a}:{b}" for k, (a, b) in differences.items())

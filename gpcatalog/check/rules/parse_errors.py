@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from gpcatalog.check.report import RuleContext
 from gpcatalog.check.rules.registry import At, rule
 from gpcatalog.dialect.script import Outcome
+from gpcatalog.effects.effect import REJECTED
+from gpcatalog.effects.session import LEFT_OPEN
 from gpcatalog.model.finding import Confidence, Severity
 
 # reasons that no baseline helps with (effects/calendar.py)
@@ -138,23 +140,69 @@ def internal_error(s: RuleContext) -> None:
         )
 
 
-def _what_would_tell(s: RuleContext) -> str:
-    """What to do so that the cost of the statement is known."""
+@rule("rejected-statement")
+def rejected_statement(s: RuleContext) -> None:
+    """The server rejects a statement because of what the statements before it did.
+
+    What it finds: statements that fail whatever rows the tables have: names that exist already,
+    columns that do not, overlapping bounds of partitions, keys without the columns of the partition
+    or distribution key, CONCURRENTLY in a transaction.
+    Why it matters: the migration stops there, or psql goes on without the statement. It is not
+    counted, and it changes nothing for the statements behind it.
+    How sure it is: high: each reason was compared with live servers, which rejected the same
+    statements. It needs the definition of the tables, from the files or a baseline; without it
+    nothing is reported.
+    What to do: correct the statement. Write IF NOT EXISTS, or drop the object before it, where it
+    may exist.
+    """
+    for reason in dict.fromkeys(s.effect.unknown):
+        if reason.startswith(REJECTED):
+            s.find(
+                "rejected-statement",
+                # that an object exists may be meant: psql goes on behind the error
+                Severity.WARNING if reason.endswith(" exists") else Severity.CRITICAL,
+                reason,
+                "the statement is not counted; psql stops here (ON_ERROR_STOP) or goes on without it",
+                "correct the statement, or write IF NOT EXISTS where the object may exist",
+                confidence=Confidence.HIGH,
+            )
+
+
+@rule("open-transaction")
+def open_transaction(s: RuleContext) -> None:
+    """A transaction does not end in the file that begins it.
+
+    What it finds: BEGIN, or the first statement with `\\set AUTOCOMMIT off`, without COMMIT or
+    ROLLBACK behind it.
+    Why it matters: at the end of the file psql rolls back everything since then, without an error.
+    The totals include the statements as if they were committed.
+    How sure it is: high for psql. A tool that runs the file may commit.
+    What to do: write COMMIT at the end of the file, or an ignore comment if a tool commits.
+    """
+    if s.left_open:
+        s.find(
+            "open-transaction",
+            Severity.WARNING,
+            "the transaction that begins here does not end in this file",
+            "psql rolls it back at the end of the file; the totals include its statements",
+            "write COMMIT at the end of the file, or an ignore comment if a tool commits",
+            confidence=Confidence.HIGH,
+        )
+
+
+def _what_would_tell(s: RuleContext, reasons: list[str]) -> str:
+    """What to do so that the cost of the statement is known, which it is not for these reasons."""
     if s.statement.decisive:
         return "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.decisive)
     if s.statement.reasons:
         return "give values for the variables of \\if with --set NAME=VALUE"
-    if all(_OF_VALUES.match(reason) for reason in s.effect.unknown):
+    if all(_OF_VALUES.match(reason) for reason in reasons):
         return (
             "write values that need no server (dates in ISO 8601, exact steps, IANA time zones), or"
             " run the statement on a test server and compare two audits"
         )
-    if all(reason.startswith("effect of ") for reason in s.effect.unknown):
+    if all(reason.startswith("effect of ") for reason in reasons):
         return "run the statement on a test server and compare two audits"
-    if all(reason.startswith("rejected by the server") for reason in s.effect.unknown):
-        return (
-            "correct the statement, or drop the object before it; psql goes on without it, or stops"
-        )
     baseline = (
         "give --baseline"
         if s.state.existing is None
@@ -174,12 +222,15 @@ def cost_unknown(s: RuleContext) -> None:
     What to do: give a baseline snapshot, or check this file together with the files that create the
     table. Write values that need no server: dates in ISO 8601, exact steps, IANA time zones.
     """
-    if s.effect.unknown and s.statement.tree is not None and not s.effect.failed:
+    reasons = [
+        r for r in dict.fromkeys(s.effect.unknown) if r != LEFT_OPEN and not r.startswith(REJECTED)
+    ]
+    if reasons and s.statement.tree is not None and not s.effect.failed:
         s.find(
             "cost-unknown",
             Severity.INFO,
-            f"cost not fully known: {'; '.join(dict.fromkeys(s.effect.unknown))}",
+            f"cost not fully known: {'; '.join(reasons)}",
             "the totals do not include the unknown part",
-            _what_would_tell(s),
+            _what_would_tell(s, reasons),
             confidence=Confidence.HIGH,
         )

@@ -130,71 +130,28 @@ def distribution_random(s: RuleContext) -> None:
 
 @rule("distribution-key-mistake")
 def distribution_key_mistake(s: RuleContext) -> None:
-    """The server rejects a distribution, or it cannot distribute rows evenly.
+    """A distribution key has few values.
 
-    What it finds: DISTRIBUTED REPLICATED with partitions; key columns that the table does not have;
-    a boolean or date as the only key; a primary key or unique constraint without a distribution
-    column.
-    Why it matters: the server rejects some of these statements. The others store rows on few
-    segments.
-    How sure it is: rejections are certain. Skew depends on the values.
+    What it finds: a boolean or date as the only distribution column.
+    Why it matters: all rows with the same value are on one segment, so few segments do the work.
+    How sure it is: skew depends on the values.
     What to do: choose a key that has many distinct values and is part of every unique key.
     """
     tree = created(s)
     table = s.effect.table
-    if tree is None or table is None or not table.distribution:
+    if tree is None or table is None or len(table.distribution_keys) != 1:
         return
-    at = property_of(tree, exp.DistributedByProperty)
-    problems: list[tuple[Severity, str]] = []
-    if table.distribution == "replicated" and table.partitioned:
-        problems.append((Severity.CRITICAL, "a replicated table cannot be partitioned"))
-    names = {c.name for c in table.columns}
-    if table.known and names and isinstance(tree.this, exp.Schema):
-        problems += [
-            (Severity.CRITICAL, f"the table has no column {key}, which is its distribution key")
-            for key in table.distribution_keys
-            if key not in names
-        ]
-    types = {c.name: c.type for c in table.columns}
-    if len(table.distribution_keys) == 1 and types.get(table.distribution_keys[0]) in (
-        "bool",
-        "date",
-    ):
-        (key,) = table.distribution_keys
-        problems.append(
-            (
-                Severity.WARNING,
-                f"the only distribution column {key} has type {types[key]}: few values",
-            )
-        )
-    if isinstance(tree.this, exp.Schema) and table.distribution == "hash":
-        for constraint in tree.this.expressions:
-            kind = (
-                constraint.args.get("kind") if isinstance(constraint, gx.TableConstraint) else None
-            )
-            if isinstance(kind, gx.KeyConstraint) and kind.expressions:
-                unique = {c.name.lower() for c in kind.expressions}
-                missing = [k for k in table.distribution_keys if k.lower() not in unique]
-                if missing:
-                    problems.append(
-                        (
-                            Severity.CRITICAL,
-                            f"{kind.args['kind']} lacks the distribution column {missing[0]}",
-                        )
-                    )
-    for severity, title in problems:
+    (key,) = table.distribution_keys
+    kind = next((c.type for c in table.columns if c.name == key), "")
+    if kind in ("bool", "date"):
         s.find(
             "distribution-key-mistake",
-            severity,
-            title,
-            (
-                "the server rejects the statement"
-                if severity is Severity.CRITICAL
-                else "all rows with the same value are on one segment"
-            ),
+            Severity.WARNING,
+            f"the only distribution column {key} has type {kind}: few values",
+            "all rows with the same value are on one segment",
             "choose a key with many distinct values that is part of every unique key",
-            at=at,
-            confidence=Confidence.HIGH if severity is Severity.CRITICAL else Confidence.LOW,
+            at=property_of(tree, exp.DistributedByProperty),
+            confidence=Confidence.LOW,
         )
 
 

@@ -297,6 +297,7 @@ def _rename_column(
         return frozenset(new if n == old else n for n in names)
 
     table.former_sequences |= table.sequence_names
+    state.ties.forget_columns((table.schema, table.name))
     for one in affected_tables(state, table, action):
         one.columns = [
             replace(c, name=new if c.name == old else c.name, generated=renamed(c.generated))

@@ -12,12 +12,13 @@ from sqlglot import exp
 
 from gpcatalog.capacity.model import Instance
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.expansion import PartitionExpander, storage_of, template_sizes
 from gpcatalog.effects.handlers.actions import NO_ROWS, acts
 from gpcatalog.effects.handlers.indexes import doubt_equality
 from gpcatalog.effects.keys import child_name, fold, like_of
 from gpcatalog.effects.partition_lookup import locate
+from gpcatalog.effects.refused_tables import note_bound
 from gpcatalog.effects.rejoin import rejoin
 from gpcatalog.effects.relations import Level, Odd, Partition, Table
 from gpcatalog.model.storage import Storage
@@ -55,9 +56,7 @@ def _grow(
     above_part: the partition that they are in
     """
     if level >= len(table.levels):
-        effect.add_unknown(
-            f"rejected by the server: {table.title} has no partitions at level {level + 1}"
-        )
+        effect.add_unknown(f"{REJECTED}{table.title} has no partitions at level {level + 1}")
         return
     grower = PartitionExpander(state.edition, table, state.zone, table.options)
     # Greenplum 6 stores an added partition as heap by default, whatever the storage of the table
@@ -464,7 +463,7 @@ def _attach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
         effect.add_unknown("unknown table in ATTACH PARTITION")
         return
     if child is table or table in state.partitions_of(child):
-        effect.add_unknown("rejected by the server: a table cannot be a partition of itself")
+        effect.add_unknown(REJECTED + "a table cannot be a partition of itself")
         return
     if child.foreign or table.foreign:
         effect.minor.append("rows of foreign keys of partitioned tables")
@@ -490,6 +489,7 @@ def _attach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
         child.array_missing = False
         _note(state, child)
     table.own_children.append((child.schema, child.name))
+    note_bound(state, table, child, action.args.get("bound"))
 
 
 @acts("DetachPartition")

@@ -11,7 +11,7 @@ from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.definition import define
-from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.expansion import (
     PartitionExpander,
     levels_of,
@@ -25,6 +25,7 @@ from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.views import create_external, create_view
 from gpcatalog.effects.keys import Column, fold, qualified
 from gpcatalog.effects.query_columns import columns_of, read_names
+from gpcatalog.effects.refused_tables import elsewhere, note_bound
 from gpcatalog.effects.relations import Table
 from gpcatalog.model.storage import Storage
 
@@ -94,6 +95,7 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
         )
         if kind == "MATERIALIZED VIEW":
             table.reads = read_names(state, query)
+            state.ties.read((schema, plain), table.reads, query)
     if isinstance(tree.this, exp.Schema) and query is None and (of is None or table.known):
         define(state, table, tree.this.expressions, clauses.parents)
         note_toast(state, table)
@@ -165,7 +167,10 @@ def created(state: SchemaState, table: Table, of: exp.Expression | None = None) 
     key = table.schema, table.name
     there = None if state.opaque or key in state.before else state.tables.get(key)
     if there is not None and there.temporary == table.temporary and not there.uncounted:
-        there.uncounted = f"rejected by the server: {table.title} exists"
+        doubtful = state.perhaps or elsewhere(state, table.schema)
+        there.uncounted = (
+            f"whether {table.title} exists" if doubtful else f"{REJECTED}{table.title} exists"
+        )
         return Effect(verb="create", unknown=[there.uncounted])
     effect = Effect(
         verb="create", table=table, unknown=list(table.unknown), new_parts=list(table.parts)
@@ -240,6 +245,7 @@ def inherit_partition(state: SchemaState, table: Table, of: exp.Expression, meth
         table.unknown.append(f"unknown parent table {of.this.sql('greenplum')}")
         return
     parent.own_children.append((table.schema, table.name))
+    note_bound(state, parent, table, of.args.get("expression"))
     table.columns = [c.of_partition() for c in parent.columns]
     for key in (*parent.indexes, *parent.only):
         table.indexes.append(key.for_partition(table))

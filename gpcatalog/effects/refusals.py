@@ -1,0 +1,228 @@
+"""Statements that the server rejects whatever rows the tables have, because of what the statements
+before them did.
+
+A reason is given only where it is certain. After a statement that may not have run, or whose text
+is not known, nothing is certain about which objects exist; what a statement says of itself is.
+Each reason is compared with live servers by tests/effects/test_refusals.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.handlers.nodes import cascades
+from gpcatalog.effects.keys import fold, qualified
+from gpcatalog.effects.query_columns import columns_of, reads_temporary
+from gpcatalog.effects.refused_tables import (
+    output_twice,
+    refused_alter,
+    refused_index,
+    refused_table,
+    taken,
+)
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.schema_state import SchemaState
+    from gpcatalog.effects.ties import Name
+
+Look = Callable[["SchemaState", Any], str]
+
+
+def refusal(state: SchemaState, tree: exp.Expression) -> str:
+    """Why the server rejects a statement; "" where that is not certain."""
+    if state.in_transaction and not state.unsure and (what := _needs_no_transaction(state, tree)):
+        return f"{what} in a transaction"
+    look = _LOOKS.get(type(tree).__name__)
+    return look(state, tree) if look is not None else ""
+
+
+def _needs_no_transaction(state: SchemaState, tree: exp.Expression) -> str:
+    """The words of a statement that the server runs in no transaction block."""
+    kind = type(tree).__name__
+    if (words := _ALONE.get(kind)) is not None:
+        return words
+    concurrently = bool(tree.args.get("concurrently"))
+    if kind == "Create" and concurrently and tree.args.get("kind") == "INDEX":
+        return "CREATE INDEX CONCURRENTLY"
+    if kind == "DropObject" and concurrently:
+        return "DROP INDEX CONCURRENTLY"
+    if kind == "Reindex":
+        places = ("system", "system_2", "schema", "index")
+        of = next((str(tree.args[p]) for p in places if tree.args.get(p)), "")
+        if concurrently or of in ("DATABASE", "SYSTEM", "SCHEMA"):
+            return f"REINDEX {of}{' CONCURRENTLY' if concurrently else ''}"
+    if (
+        kind == "AlterType"
+        and str(tree.args.get("form")) == "ADD VALUE"
+        and state.edition.base < 12
+    ):
+        return "ALTER TYPE … ADD VALUE"
+    action = tree.args.get("action")
+    if action is not None and type(action).__name__ == "DetachPartition":
+        return "DETACH PARTITION CONCURRENTLY" if action.args.get("concurrently") else ""
+    return ""
+
+
+_ALONE = {
+    "Vacuum": "VACUUM",
+    "CreateDatabase": "CREATE DATABASE",
+    "DropDatabase": "DROP DATABASE",
+    "CreateTablespace": "CREATE TABLESPACE",
+    "DropTablespace": "DROP TABLESPACE",
+    "AlterSystem": "ALTER SYSTEM",
+}
+
+
+def _create(state: SchemaState, tree: exp.Create) -> str:
+    kind = tree.args.get("kind")
+    if kind == "TABLE":
+        return refused_table(state, tree)
+    if kind == "INDEX":
+        return refused_index(state, tree)
+    if kind == "VIEW":
+        return _view(state, tree)
+    return ""
+
+
+def _view(state: SchemaState, tree: exp.Create) -> str:
+    name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    temporary = tree.find(exp.TemporaryProperty) is not None or tree.args.get("temporary")
+    if temporary or qualified(name)[0] == "pg_temp":
+        return ""
+    key = state.new_name(name)
+    query = tree.args.get("expression")
+    given = [fold(n) for n in tree.this.expressions] if isinstance(tree.this, exp.Schema) else []
+    if query is not None and (why := output_twice(state, query, given)):
+        return why
+    if reads_temporary(state, query):
+        return ""  # it is a temporary view
+    if not tree.args.get("replace"):
+        return taken(state, key)
+    was = state.views.get(key)
+    if state.unsure or was is None or not was.rule or was.output is None or query is None:
+        return ""
+    try:
+        found = [c.name for c in columns_of(state, query)]
+    except Unknown:
+        return ""
+    found = [*given, *found[len(given) :]]
+    if len(found) < len(was.output):
+        return f"columns of view {key[1]} cannot be dropped"
+    for old, new in zip(was.output, found, strict=False):
+        if old.name != new:
+            return f"column {old.name} of view {key[1]} cannot be renamed"
+    return ""
+
+
+def _schema(state: SchemaState, tree: exp.Expression) -> str:
+    name = tree.args.get("this")
+    exists = tree.args.get("exists") or tree.args.get("if_not_exists")
+    if state.unsure or exists or not isinstance(name, exp.Identifier):
+        return ""
+    return f"schema {fold(name)} exists" if fold(name) in state.schemas else ""
+
+
+def _sequence(state: SchemaState, tree: exp.Expression) -> str:
+    if tree.args.get("if_not_exists") or str(tree.args.get("temporary") or "") not in (
+        "",
+        "UNLOGGED",
+    ):
+        return ""
+    return taken(state, state.new_name(tree.this))
+
+
+def _type(state: SchemaState, tree: exp.Expression) -> str:
+    schema, name = (
+        qualified(tree.this) if isinstance(tree.this, exp.Table) else ("", fold(tree.this))
+    )
+    made = state.types.made.get(name)
+    if (
+        state.unsure
+        or state.existing is not None
+        or made is None
+        or not made.base
+        or name in state.types.several
+        or made.schema != (schema or state.new_objects)
+    ):
+        return ""
+    return f"type {name} exists"
+
+
+# --- DROP -----------------------------------------------------------------------------------------
+
+
+def _drop(state: SchemaState, tree: exp.Expression) -> str:
+    kind = str(tree.args.get("kind") or "")
+    if state.unsure:
+        return ""
+    if kind == "SCHEMA":
+        return "" if cascades(tree) else _drop_schemas(state, tree)
+    if kind not in ("TABLE", "VIEW", "MATERIALIZED VIEW"):
+        return ""
+    found: list[Name] = []
+    for name in tree.args.get("names") or ():
+        key = state.known_name(name, state.views)
+        if key in state.views and state.views[key].rule:
+            if kind == "TABLE":
+                return f"{key[1]} is a view"
+            found.append(key)
+            continue
+        table = state.find(name) if key not in state.views else None
+        if table is None or table.uncounted or state.guess(name, table):
+            continue
+        if kind != table.kind:
+            return f"{table.title} is a {table.kind.lower()}"
+        found += [(t.schema, t.name) for t in (table, *state.partitions_of(table))]
+    return "" if cascades(tree) else _depends(state, found)
+
+
+def _depends(state: SchemaState, gone: list[Name]) -> str:
+    """What depends on relations that are dropped without CASCADE."""
+    for key in gone:
+        for view, _ in state.ties.reading(state, key):
+            if view not in gone:
+                return f"view {view[1]} depends on {key[1]}"
+        table = state.tables.get(key)
+        if key in state.ties.referenced:
+            for other in state.tables.values():
+                known = other.known and not other.uncounted and other.parent is None
+                there = (other.schema, other.name)
+                if known and there not in gone and any(f.target == key for f in other.foreign):
+                    return f"a foreign key of {other.title} depends on {key[1]}"
+        if table is not None and table.inherited:
+            for child in state.inheriting(table):
+                there = (child.schema, child.name)
+                if key in child.inherits and there not in gone and not child.uncounted:
+                    return f"table {child.title} depends on {key[1]}"
+    return ""
+
+
+def _drop_schemas(state: SchemaState, tree: exp.Expression) -> str:
+    names = {
+        fold(n if isinstance(n, exp.Identifier) else n.args.get("this"))
+        for n in tree.args.get("simple") or tree.args.get("names") or ()
+    }
+    kept: Iterable[Name] = (
+        *(key for key, t in state.tables.items() if not t.uncounted and not t.temporary),
+        *state.views,
+        *state.sequences,
+    )
+    for schema, name in kept:
+        if schema in names:
+            return f"{schema}.{name} depends on schema {schema}"
+    return ""
+
+
+_LOOKS: dict[str, Look] = {
+    "Create": _create,
+    "CreateSchema": _schema,
+    "CreateSequence": _sequence,
+    "CreateType": _type,
+    "CreateDomain": _type,
+    "DropObject": _drop,
+    "AlterTable": refused_alter,
+}

@@ -1,0 +1,661 @@
+"""Definitions and changes of tables that the server rejects (see refusals)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.definition import constraint_names
+from gpcatalog.effects.equal_indexes import column_of
+from gpcatalog.effects.expansion import levels_of
+from gpcatalog.effects.keys import Key, fold, qualified
+from gpcatalog.effects.query_columns import columns_of
+from gpcatalog.effects.relations import Table
+from gpcatalog.effects.taken_bounds import Bound, TakenBounds, bound_of
+from gpcatalog.model.storage import Storage
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.schema_state import SchemaState
+    from gpcatalog.effects.ties import Name
+
+
+def taken(state: SchemaState, key: Name, *, temporary: bool = False) -> str:
+    """That a relation of this name exists, which the script has made; "" where that is not
+    certain.
+    """
+    schema, name = key
+    if state.unsure or state.existing is not None or elsewhere(state, schema):
+        return ""
+    table = state.tables.get(key)
+    there = table is not None and table.temporary == temporary and not table.uncounted
+    if not temporary:
+        hit = state.partition(schema, name)
+        there = (
+            there
+            or (key in state.views and state.views[key].columns is not None)
+            or key in state.sequences
+            or (
+                hit is not None
+                and (hit[1][-1].schema or hit[0].schema) == schema
+                and not hit[0].temporary
+            )
+        )
+    return f"{name} exists" if there else ""
+
+
+def elsewhere(state: SchemaState, schema: str) -> bool:
+    """Whether objects without a schema may be in one that has the name of the role ("$user") and
+    not in this one.
+    """
+    path = state.defaults.values.get("search_path", "")
+    return bool(state.schemas) and schema in ("", "public") and (not path or "$user" in path)
+
+
+def sure(state: SchemaState, name: exp.Expression, table: Table | None) -> bool:
+    """Whether a statement certainly names this table, whose columns and keys are known."""
+    return (
+        table is not None
+        and not state.unsure
+        and not state.doubt
+        and table.known
+        and not table.uncounted
+        and not state.guess(name, table)
+        and (table.temporary or qualified(name)[0] in ("", table.schema))
+    )
+
+
+# --- elements of CREATE TABLE ---------------------------------------------------------------------
+
+
+class _Elements:
+    """What CREATE TABLE or ALTER TABLE says of columns and constraints."""
+
+    def __init__(self, elements: Iterable[exp.Expression]) -> None:
+        self.columns: list[str] = []
+        self.keys: list[tuple[bool, tuple[str, ...]]] = []  # whether primary, columns
+        self.foreign: list[tuple[gx.ReferencesConstraint, tuple[str, ...]]] = []
+        self.names: list[str] = []  # of constraints, as given
+        for element in elements:
+            if isinstance(element, exp.ColumnDef):
+                self.column(element)
+            elif isinstance(element, gx.TableConstraint):
+                self.constraint(element)
+
+    def column(self, element: exp.ColumnDef) -> None:
+        """A column with its constraints."""
+        name = fold(element.this)
+        self.columns.append(name)
+        for one in element.args.get("constraints") or ():
+            wrapped = isinstance(one, exp.ColumnConstraint)
+            found = one.args.get("kind") if wrapped else one
+            given = one.args.get("this") if wrapped else None
+            primary = isinstance(found, exp.PrimaryKeyColumnConstraint) or (
+                isinstance(found, gx.KeyConstraint) and found.args["kind"] == "PRIMARY KEY"
+            )
+            unique = isinstance(found, exp.UniqueColumnConstraint) or (
+                isinstance(found, gx.KeyConstraint) and found.args["kind"] == "UNIQUE"
+            )
+            if primary or unique:
+                self.keys.append((primary, (name,)))
+            elif isinstance(found, gx.ReferencesConstraint):
+                self.foreign.append((found, (name,)))
+            elif not isinstance(found, exp.CheckColumnConstraint | gx.CheckConstraint):
+                continue
+            if given is not None:
+                self.names.append(fold(given))
+
+    def constraint(self, element: exp.Expression) -> None:
+        """A constraint of the table."""
+        kind = element.args["kind"]
+        if isinstance(kind, gx.KeyConstraint):
+            if kind.args["kind"] not in ("PRIMARY KEY", "UNIQUE") or not kind.expressions:
+                return  # NOT NULL, or USING INDEX
+            columns = tuple(fold(c) for c in kind.expressions)
+            self.keys.append((kind.args["kind"] == "PRIMARY KEY", columns))
+        elif isinstance(kind, gx.ReferencesConstraint):
+            self.foreign.append((kind, _names(kind.args.get("columns"))))
+        elif not isinstance(kind, gx.CheckConstraint):
+            return
+        if element.args.get("this") is not None:
+            self.names.append(fold(element.this))
+
+
+def _names(nodes: Iterable[exp.Expression] | None) -> tuple[str, ...]:
+    return tuple(fold(c if isinstance(c, exp.Identifier) else c.this) for c in nodes or ())
+
+
+def _twice(names: Sequence[str]) -> str:
+    return next((n for at, n in enumerate(names) if n in names[:at]), "")
+
+
+def refused_table(state: SchemaState, tree: exp.Create) -> str:
+    """Why the server rejects a CREATE TABLE."""
+    schema = tree.this if isinstance(tree.this, exp.Schema) else None
+    name = schema.this if schema is not None else tree.this
+    properties = list(tree.args["properties"].expressions) if tree.args.get("properties") else []
+    temporary = qualified(name)[0] == "pg_temp" or any(
+        isinstance(p, exp.TemporaryProperty) for p in properties
+    )
+    if tree.args.get("exists") and (state.unsure or _may_exist(state, name)):
+        return ""
+    elements = schema.expressions if schema is not None else []
+    if (query := tree.args.get("expression")) is not None:
+        given = [fold(n.this if isinstance(n, exp.ColumnDef) else n) for n in elements]
+        return output_twice(state, query, given) or ("" if temporary else _relation(state, name))
+    found = _Elements(elements)
+    if twice := _twice(found.columns):
+        return f"column {twice} is named twice"
+    if sum(primary for primary, _ in found.keys) > 1:
+        return "a table has one primary key only"
+    if twice := _twice(found.names):
+        return f"constraint {twice} is named twice"
+    of = next((p for p in properties if isinstance(p, exp.PartitionedOfProperty)), None)
+    whole = (
+        of is None
+        and not any(isinstance(e, gx.LikeClause) for e in elements)
+        and not any(isinstance(p, exp.InheritsProperty | gx.OfType) for p in properties)
+    )
+    return (
+        _clauses(state, properties, found, whole=whole)
+        or next((why for r in found.foreign if (why := _reference(state, *r, name))), "")
+        or (_partition(state, of, found, temporary=temporary) if of is not None else "")
+        or (_relation(state, name) if not temporary else "")
+    )
+
+
+def output_twice(state: SchemaState, query: exp.Expression, given: list[str]) -> str:
+    """That a new table or view of a query would have two columns of one name. given: names of its
+    first columns.
+    """
+    try:
+        names = [c.name for c in columns_of(state, query)]
+    except Unknown:
+        names = []
+    twice = _twice([*given, *names[len(given) :]])
+    return f"column {twice} is named twice" if twice else ""
+
+
+def _may_exist(state: SchemaState, name: exp.Expression) -> bool:
+    """Whether IF NOT EXISTS may find something; what it finds is not compared."""
+    plain = qualified(name)[1]
+    return (
+        state.existing is not None
+        or bool(state.created.get(plain))
+        or any(key[1] == plain for key in state.views)
+    )
+
+
+def _relation(state: SchemaState, name: exp.Expression) -> str:
+    """That a view, sequence or partition has the name of a new table. (That a table has it is told
+    where it is made.)
+    """
+    key = state.new_name(name)
+    return "" if key in state.tables else taken(state, key)
+
+
+def _clauses(
+    state: SchemaState, properties: list[exp.Expression], found: _Elements, *, whole: bool
+) -> str:
+    """What is wrong with keys, the partition key and the distribution key. whole: all columns are
+    named here.
+    """
+    for _, columns in found.keys:
+        if whole and (missing := _not_in(columns, found.columns)):
+            return f"column {missing} of a key does not exist"
+        if twice := _twice(columns):
+            return f"column {twice} is twice in a key"
+    if whole and (
+        missing := next((m for _, c in found.foreign if (m := _not_in(c, found.columns))), "")
+    ):
+        return f"column {missing} of a foreign key does not exist"
+    partitioned = any(isinstance(p, gx.PartitionBy) for p in properties)
+    for p in properties:
+        if isinstance(p, gx.PartitionBy):
+            if why := _partitioned(state, p, properties, found, whole=whole):
+                return why
+        elif isinstance(p, exp.DistributedByProperty) and (
+            why := _distributed(p, found, whole=whole, partitioned=partitioned)
+        ):
+            return why
+    return ""
+
+
+def _not_in(columns: Iterable[str], known: Sequence[str]) -> str:
+    return next((c for c in columns if c not in known), "")
+
+
+def _partitioned(
+    state: SchemaState,
+    by: exp.Expression,
+    properties: list[exp.Expression],
+    found: _Elements,
+    *,
+    whole: bool,
+) -> str:
+    levels = levels_of(by)
+    keys = [k for level in levels for k in level.keys]
+    if whole and (missing := _not_in((k for k in keys if k), found.columns)):
+        return f"column {missing} of the partition key does not exist"
+    if not state.edition.greenplum:
+        if state.edition.base >= 18 and any(
+            isinstance(p, exp.UnloggedProperty) for p in properties
+        ):
+            return "a partitioned table cannot be unlogged"
+        if levels[0].strategy == "list" and len(levels[0].keys) > 1:
+            return "a list partition key has one column"
+    for _, columns in found.keys:
+        if why := _without_key(columns, keys, classic=state.edition.classic):
+            return why
+    return ""
+
+
+def _without_key(columns: Sequence[str], keys: Sequence[str], *, classic: bool) -> str:
+    """That a key of a partitioned table lacks a column of the partition key, or that is an
+    expression.
+    """
+    if not classic and "" in keys:
+        return "a key of a table whose partition key is an expression"
+    missing = _not_in((k for k in keys if k), columns)
+    return f"a key without column {missing} of the partition key" if missing else ""
+
+
+def _distributed(by: exp.Expression, found: _Elements, *, whole: bool, partitioned: bool) -> str:
+    word = str(by.args["kind"])
+    if word not in ("HASH", "RANDOM"):
+        return "a replicated table cannot be partitioned" if partitioned else ""
+    if word == "RANDOM" and found.keys:
+        return "a key of a table that is distributed randomly"
+    if word != "HASH":
+        return ""
+    keys = _names(by.expressions)
+    if whole and (missing := _not_in(keys, found.columns)):
+        return f"column {missing} of the distribution key does not exist"
+    if twice := _twice(keys):
+        return f"column {twice} is twice in the distribution key"
+    for _, columns in found.keys:
+        if missing := _not_in(keys, columns):
+            return f"a key without column {missing} of the distribution key"
+    return ""
+
+
+# --- foreign keys ---------------------------------------------------------------------------------
+
+
+def _reference(
+    state: SchemaState,
+    node: gx.ReferencesConstraint,
+    columns: tuple[str, ...],
+    own: exp.Expression | None = None,
+) -> str:
+    """What is wrong with a foreign key of these columns. own: the table that is made, which it may
+    reference.
+    """
+    if own is not None and qualified(own)[1] == qualified(node.this)[1]:
+        return ""
+    target = state.find(node.this)
+    if (
+        target is None
+        or not sure(state, node.this, target)
+        or node.args.get("period")
+        or (state.edition.greenplum and (target.partitioned or target.levels))
+    ):
+        return ""
+    wanted = _names(node.expressions)
+    if not wanted:
+        primary = next((k for k in target.indexes if k.like.startswith("primary key")), None)
+        if primary is None:
+            return f"{target.title} has no primary key to reference"
+        wanted = primary.simple if primary.like.endswith(" 0") else ()
+        if not wanted:
+            return ""
+    elif missing := _not_in(wanted, [c.name for c in target.columns]):
+        return "" if missing == "oid" else f"column {missing} of {target.title} does not exist"
+    if len(wanted) != len(columns):
+        return f"a foreign key of {len(columns)} columns to {len(wanted)}"
+    if not any(_may_be_unique(k, wanted) for k in (*target.indexes, *target.only)):
+        return f"no unique key of {target.title} has the columns ({', '.join(wanted)})"
+    return ""
+
+
+def _may_be_unique(key: Key, columns: Sequence[str]) -> bool:
+    """Whether an index may be one that a foreign key to these columns needs; its columns may
+    include others.
+    """
+    unique = key.like.startswith(("primary key", "unique", "True")) or not key.like
+    return unique and set(columns) <= set(key.simple)
+
+
+# --- PARTITION OF and ATTACH ----------------------------------------------------------------------
+
+
+def new_bound(state: SchemaState, parent: Table, node: exp.Expression | None) -> Bound | None:
+    """The bound of a partition of this table, as far as it is understood."""
+    level = parent.levels[0] if parent.levels else None
+    if level is None or (len(level.keys) != 1 and not isinstance(node, gx.BoundDefault)):
+        return None
+    key = next((c for c in parent.columns if c.name == level.keys[0]), None)
+    return bound_of(node, key, state.zone)
+
+
+def note_bound(
+    state: SchemaState, parent: Table, child: Table, node: exp.Expression | None
+) -> None:
+    """Keep the bound of a partition that was made or attached."""
+    try:
+        bound = new_bound(state, parent, node)
+    except Unknown:
+        return
+    if bound is not None:
+        parent.taken = parent.taken or TakenBounds()
+        parent.taken.add((child.schema, child.name), bound)
+
+
+_STRATEGY = {"BoundFromTo": "range", "BoundIn": "list", "BoundWith": "hash"}
+
+
+def _bound(state: SchemaState, parent: Table, node: exp.Expression | None) -> str:
+    """What is wrong with the bound of a new partition."""
+    if not parent.levels:
+        return "" if parent.partitioned else f"{parent.title} is not partitioned"
+    strategy = parent.levels[0].strategy
+    kind = type(node).__name__
+    if strategy not in _STRATEGY.values() or kind not in (*_STRATEGY, "BoundDefault"):
+        return ""
+    if strategy == "hash" if kind == "BoundDefault" else _STRATEGY[kind] != strategy:
+        return f"a bound for {strategy} partitions is needed"
+    if isinstance(node, gx.BoundWith):
+        modulus, remainder = (str(node.args[n].this) for n in ("modulus", "remainder"))
+        outside = modulus.isdigit() and remainder.isdigit() and int(remainder) >= int(modulus)
+        return "the remainder is not less than the modulus" if outside else ""
+    try:
+        bound = new_bound(state, parent, node)
+    except Unknown:  # the time zone of the session
+        bound = None
+    if bound is None:
+        return ""
+    if bound.low is not None and bound.high is not None and not bound.low < bound.high:
+        return "the range is empty"
+    if bound.default and any(p.default for p in parent.parts):
+        return f"{parent.title} has a default partition"
+    other = (
+        parent.taken.overlapping(bound, lambda name: name in parent.own_children)
+        if parent.taken is not None
+        else None
+    )
+    if other is None:
+        return ""
+    if bound.default:
+        return f"{parent.title} has a default partition, {other[1]}"
+    return f"the bound overlaps that of {other[1]}"
+
+
+def _partition(state: SchemaState, of: exp.Expression, found: _Elements, *, temporary: bool) -> str:
+    parent = state.find(of.this)
+    if parent is None or not sure(state, of.this, parent):
+        return ""
+    if parent.temporary and not temporary:
+        return f"a permanent partition of {parent.title}, which is temporary"
+    names = [c.name for c in parent.columns]
+    if missing := _not_in(found.columns, names):
+        return f"column {missing} of {parent.title} does not exist"
+    if any(primary for primary, _ in found.keys) and _has_primary(parent):
+        return "a table has one primary key only"
+    return _bound(state, parent, of.args.get("expression"))
+
+
+def _attach(state: SchemaState, table: Table, action: exp.Expression) -> str:
+    child = state.find(action.this)
+    if child is None or not sure(state, action.this, child):
+        return ""
+    if child.parent is not None:
+        return f"{child.title} is a partition already"
+    mine, own = ({c.name: c for c in one.columns} for one in (table, child))
+    if missing := _not_in(mine, list(own)):
+        return f"{child.title} has no column {missing}"
+    if more := _not_in(own, list(mine)):
+        return f"{table.title} has no column {more}"
+    for name, column in mine.items():
+        two = {column.type, own[name].type}
+        if len(two) == 2 and two <= _PLAIN_TYPES and not (column.own_type or own[name].own_type):
+            return f"column {name} of {child.title} has another type"
+    return _bound(state, table, action.args.get("bound"))
+
+
+# types that no other name stands for
+_PLAIN_TYPES = frozenset("int2 int4 int8 text date timestamp timestamptz bool float8 uuid".split())
+
+
+# --- ALTER TABLE ----------------------------------------------------------------------------------
+
+
+def refused_alter(state: SchemaState, tree: exp.Expression) -> str:
+    """Why the server rejects an ALTER TABLE."""
+    name = tree.args.get("this")
+    if not isinstance(name, exp.Table | gx.RelationName):
+        return ""
+    actions = list(tree.args.get("actions") or [])
+    actions += [tree.args[one] for one in ("action", "move") if tree.args.get(one) is not None]
+    if not any(type(a).__name__ in _LOOKED_AT for a in actions):
+        return ""
+    table = state.find(name)
+    if table is None or not sure(state, name, table):
+        return ""
+    columns = [c.name for c in table.columns]
+    for action in actions:
+        if type(action).__name__ == "DropColumn":
+            if why := _drop_column(state, table, action, columns):
+                return why
+            columns = [c for c in columns if c != fold(action.this)]
+    added: list[str] = []
+    for action in actions:
+        if why := _action(state, table, action, columns, added, actions):
+            return why
+    return ""
+
+
+_LOOKED_AT = frozenset(
+    (
+        "AddColumn",
+        "DropColumn",
+        "AlterColumnAction",
+        "AddTableConstraint",
+        "RenameColumnTo",
+        "RenameTo",
+        "AttachPartition",
+        "DetachPartition",
+        "AddPartition",
+        "SplitPartition",
+        "AlterPartition",
+    )
+)
+
+
+def _drop_column(
+    state: SchemaState, table: Table, action: exp.Expression, columns: list[str]
+) -> str:
+    name = fold(action.this)
+    if name not in columns:
+        exists = action.args.get("if_exists") or action.args.get("exists")
+        return "" if exists or name == "oid" else f"column {name} of {table.title} does not exist"
+    if str(action.args.get("behavior") or "") == "CASCADE":
+        return ""
+    view = _view_of_column(state, table, name)
+    return f"view {view} depends on column {name}" if view else ""
+
+
+def _view_of_column(state: SchemaState, table: Table, name: str) -> str:
+    """A view that reads a column; "" if none surely does."""
+    reading = state.ties.reading(state, (table.schema, table.name))
+    return next((view[1] for view, columns in reading if name in columns), "")
+
+
+def _action(
+    state: SchemaState,
+    table: Table,
+    action: exp.Expression,
+    columns: list[str],
+    added: list[str],
+    actions: list[exp.Expression],
+) -> str:
+    """What is wrong with one action; columns: without those that the statement drops; added: those
+    that it has added so far.
+    """
+    kind = type(action).__name__
+    if kind == "AddColumn":
+        return _add_column(table, action, columns, added)
+    if kind == "AlterColumnAction":
+        name = fold(action.this)
+        # of a column that the statement drops, too: the order of the two differs
+        known = (*(c.name for c in table.columns), *_added(actions), "oid")
+        if isinstance(action.this, exp.Identifier) and name not in known:
+            return f"column {name} of {table.title} does not exist"
+        if action.args.get("kind") is not None and (view := _view_of_column(state, table, name)):
+            return f"view {view} depends on column {name}"
+        return ""
+    if kind == "AddTableConstraint":
+        known = (*columns, *_added(actions))
+        drops = any(type(a).__name__ in ("DropConstraint", "DropColumn") for a in actions)
+        return _add_constraint(state, table, action.this, known, drops=drops)
+    if kind == "RenameColumnTo":
+        old, new = fold(action.this), fold(action.args.get("to"))
+        if old not in columns:
+            return f"column {old} of {table.title} does not exist"
+        return f"column {new} of {table.title} exists" if new in columns else ""
+    if kind == "RenameTo":
+        if table.parent is not None or table.temporary:
+            return ""
+        return taken(state, (table.schema, fold(action.this)))
+    if kind == "AttachPartition":
+        return _attach(state, table, action)
+    if kind == "DetachPartition" and action.args.get("concurrently"):
+        default = table.taken is not None and table.taken.default in table.own_children
+        return "DETACH … CONCURRENTLY of a table with a default partition" if default else ""
+    if kind in ("SplitPartition", "AlterPartition") and state.edition.greenplum:
+        return _split(table, action)
+    drops = any(type(a).__name__ == "DropPartition" for a in actions)
+    if kind == "AddPartition" and state.edition.greenplum and not drops:
+        return _add_partition(table, action, classic=state.edition.classic)
+    return ""
+
+
+def _added(actions: list[exp.Expression]) -> Iterator[str]:
+    """Columns that a statement adds."""
+    return (fold(a.this.this) for a in actions if type(a).__name__ == "AddColumn")
+
+
+def _add_column(table: Table, action: exp.Expression, columns: list[str], added: list[str]) -> str:
+    name = fold(action.this.this)
+    if action.args.get("exists") or action.args.get("if_not_exists"):
+        return ""
+    if name in (*columns, *added):
+        return f"column {name} of {table.title} exists"
+    added.append(name)
+    found = _Elements([action.this])
+    if any(primary for primary, _ in found.keys) and _has_primary(table):
+        return "a table has one primary key only"
+    return ""
+
+
+def _has_primary(table: Table) -> bool:
+    return any(k.like.startswith("primary key") for k in table.indexes)
+
+
+def _add_constraint(
+    state: SchemaState,
+    table: Table,
+    element: exp.Expression,
+    columns: Sequence[str],
+    *,
+    drops: bool,
+) -> str:
+    """What is wrong with a new constraint; drops: the statement drops some, too."""
+    found = _Elements([element])
+    if not drops:
+        if any(primary for primary, _ in found.keys) and _has_primary(table):
+            return "a table has one primary key only"
+        for name in found.names:
+            if name in constraint_names(table):
+                return f"constraint {name} of {table.title} exists"
+    for _, key in found.keys:
+        if missing := _not_in(key, columns):
+            return "" if missing == "oid" else f"column {missing} of a key does not exist"
+        keys = [k for level in table.levels for k in level.keys]
+        if keys and (why := _without_key(key, keys, classic=state.edition.classic)):
+            return why
+    for node, local in found.foreign:
+        if missing := _not_in(local, columns):
+            return f"column {missing} of a foreign key does not exist"
+        if why := _reference(state, node, local):
+            return why
+    return ""
+
+
+def _split(table: Table, action: exp.Expression) -> str:
+    """SPLIT PARTITION of Greenplum, at the level that ALTER PARTITION names."""
+    level, node = 0, action
+    while type(node).__name__ == "AlterPartition":
+        level, node = level + 1, node.args["action"]
+    if type(node).__name__ != "SplitPartition" or level >= len(table.levels):
+        return ""
+    if level < len(table.levels) - 1:
+        return "SPLIT PARTITION of a partition with subpartitions"
+    if level and table.levels[level].strategy == "list":
+        return "SPLIT PARTITION of a list partition below the first level"
+    return ""
+
+
+def _add_partition(table: Table, action: exp.Expression, *, classic: bool) -> str:
+    """ADD PARTITION of Greenplum. classic: version 6, which adds none beside a default one"""
+    if not table.levels:
+        return "" if table.partitioned else f"{table.title} is not partitioned"
+    name = fold(action.this) if isinstance(action.this, exp.Identifier) else ""
+    if name and any(p.partition == name for p in table.parts):
+        return f"partition {name} of {table.title} exists"
+    if classic and any(p.default for p in table.parts):
+        return f"{table.title} has a default partition: split that one instead"
+    return ""
+
+
+# --- CREATE INDEX ---------------------------------------------------------------------------------
+
+
+def refused_index(state: SchemaState, tree: exp.Create) -> str:
+    """Why the server rejects a CREATE INDEX."""
+    target = tree.this.args["table"]
+    table = state.find(target)
+    if table is None or not sure(state, target, table):
+        return ""
+    name = fold(tree.this.args.get("this"))
+    exists = any(k.name == name for k in (*table.indexes, *table.only))
+    if name and (exists or taken(state, (table.schema, name))):
+        return "" if tree.args.get("exists") else f"{name} exists"
+    body = tree.this.args["params"]
+    columns = {c.name for c in table.columns} | {"oid"}
+    simple = []
+    for element in (*body.args["columns"], *(body.args.get("include") or ())):
+        column = column_of(element.this)
+        if column is not None and column not in columns:
+            return f"column {column} of {table.title} does not exist"
+        simple.append(column)
+    del simple[len(body.args["columns"]) :]
+    unique = bool(tree.this.args.get("unique"))
+    if table.levels and not state.edition.classic:
+        if tree.args.get("concurrently"):
+            return "CREATE INDEX CONCURRENTLY of a partitioned table"
+        keys = [k for level in table.levels for k in level.keys]
+        if unique and (why := _without_key([c for c in simple if c], keys, classic=False)):
+            return why
+    if unique and table.distribution == "random":
+        return "a unique index of a table that is distributed randomly"
+    if unique and table.distribution == "hash":
+        missing = _not_in(table.distribution_keys, [c for c in simple if c])
+        if missing:
+            return f"a unique index without column {missing} of the distribution key"
+    stored = {table.storage, *(p.storage for p in table.relations())}
+    if unique and state.edition.classic and stored <= {Storage.AO_ROW, Storage.AO_COLUMN}:
+        return "a unique index of an append-optimized table"
+    return ""

@@ -1,0 +1,118 @@
+"""Bounds of the partitions of a table, to find those that overlap."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlglot import exp
+
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects import calendar
+from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.keys import Column, fold
+
+Name = tuple[str, str]  # (schema, name)
+End = tuple[int, Any]  # (-1, 0) is MINVALUE, (1, 0) MAXVALUE, (0, value) a value
+_LOWEST, _HIGHEST = (-1, 0), (1, 0)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The bound of one partition, as far as it is understood.
+
+    default: it is the default partition; low, high: of a range; values: of a list
+    """
+
+    default: bool = False
+    low: End | None = None
+    high: End | None = None
+    values: frozenset[Any] = frozenset()
+
+
+def bound_of(node: exp.Expression | None, key: Column | None, zone: ZoneInfo) -> Bound | None:
+    """What a bound says of a table with this only key column; None if that is not understood."""
+    if isinstance(node, gx.BoundDefault):
+        return Bound(default=True)
+    if key is None or key.own_type or key.typmod != -1:
+        return None  # a precision rounds
+    kind = calendar.kind_of(key.type)
+    try:
+        if isinstance(node, gx.BoundFromTo) and len(node.args["lower"]) == 1:
+            if kind not in ("integer", "date", "timestamp", "timestamptz"):
+                return None  # the order of text is that of its collation
+            low, high = (_end(node.args[end][0], kind, zone) for end in ("lower", "upper"))
+            return Bound(low=low, high=high)
+        if isinstance(node, gx.BoundIn) and kind != "numeric" and key.type in _COMPARED:
+            return Bound(values=frozenset(_value(v, kind, zone) for v in node.expressions))
+    except (Unknown, OverflowError, ValueError):
+        return None
+    return None
+
+
+# types of which two values are the same if their text, as calendar.value has it, is
+_COMPARED = ("int2", "int4", "int8", "date", "timestamp", "timestamptz", "text", "varchar")
+
+
+def _end(node: exp.Expression, kind: str, zone: ZoneInfo) -> End:
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
+        name = fold(node.this)
+        if name in ("minvalue", "maxvalue") and not node.this.args.get("quoted"):
+            return _LOWEST if name == "minvalue" else _HIGHEST
+    return 0, _value(node, kind, zone)
+
+
+def _value(node: exp.Expression, kind: str, zone: ZoneInfo) -> object:
+    if isinstance(node, exp.Null):
+        return None
+    found = calendar.value(node, kind, zone)
+    # moments of a time zone are compared as moments
+    return (
+        found.astimezone(UTC) if isinstance(found, datetime) and found.tzinfo is not None else found
+    )
+
+
+@dataclass
+class TakenBounds:
+    """The bounds of a table's partitions; those of partitions that are gone are removed when they
+    are met.
+    """
+
+    default: Name | None = None
+    ranges: list[tuple[End, End, Name]] = field(default_factory=list)
+    values: dict[Any, Name] = field(default_factory=dict)
+
+    def copy(self) -> TakenBounds:
+        """The bounds as they are, to be changed apart."""
+        return TakenBounds(self.default, list(self.ranges), dict(self.values))
+
+    def add(self, name: Name, bound: Bound) -> None:
+        """A partition was made or attached."""
+        if bound.default:
+            self.default = name
+        elif bound.low is not None and bound.high is not None:
+            insort(self.ranges, (bound.low, bound.high, name))
+        for value in bound.values:
+            self.values[value] = name
+
+    def overlapping(self, bound: Bound, there: Callable[[Name], bool]) -> Name | None:
+        """A partition whose bound overlaps this one; there: whether one is still a partition."""
+        if bound.default:
+            return self.default if self.default is not None and there(self.default) else None
+        for value in bound.values:
+            name = self.values.get(value)
+            if name is not None and there(name):
+                return name
+        while bound.low is not None and bound.high is not None:
+            at = bisect_left(self.ranges, (bound.high,))
+            # ranges do not overlap each other: the last one that begins before this one's end
+            if not at or self.ranges[at - 1][1] <= bound.low:
+                return None
+            if there(self.ranges[at - 1][2]):
+                return self.ranges[at - 1][2]
+            del self.ranges[at - 1]
+        return None

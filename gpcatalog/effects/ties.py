@@ -1,0 +1,77 @@
+"""What depends on a table as far as the script has it: views by the columns they read, and foreign
+keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.effects.keys import fold
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.schema_state import SchemaState
+
+Name = tuple[str, str]  # (schema, name)
+
+
+@dataclass
+class Ties:
+    """Ties of relations that were made; what was dropped since is told from the schema state.
+
+    views: by the relation that is read, the views that read it with the columns that they surely
+           read
+    referenced: tables that a foreign key has named
+    """
+
+    views: dict[Name, dict[Name, frozenset[str]]] = field(default_factory=dict)
+    referenced: set[Name] = field(default_factory=set)
+
+    def read(self, view: Name, reads: frozenset[Name], query: exp.Expression | None) -> None:
+        """A view was made; reads: all names in its query."""
+        # a name of WITH may hide a table
+        if query is None or query.find(exp.CTE) is not None:
+            return
+        columns = _columns(query) if len(reads) == 1 else frozenset()
+        for relation in reads:
+            self.views.setdefault(relation, {})[view] = columns
+
+    def forget_columns(self, relation: Name) -> None:
+        """A column of it got another name."""
+        for view in self.views.get(relation, {}):
+            self.views[relation][view] = frozenset()
+
+    def reading(self, state: SchemaState, relation: Name) -> list[tuple[Name, frozenset[str]]]:
+        """The views that read a relation now."""
+        found = []
+        for view, columns in self.views.get(relation, {}).items():
+            table = state.tables.get(view)
+            known = state.views.get(view)
+            reads = (
+                known.reads
+                if known is not None and known.columns is not None
+                else table.reads
+                if table is not None and not table.uncounted
+                else ()
+            )
+            if relation in reads:
+                found.append((view, columns))
+        return found
+
+
+def _columns(query: exp.Expression) -> frozenset[str]:
+    """Columns that a query of one relation surely reads: those of its output and of WHERE."""
+    if not isinstance(query, exp.Select) or sum(1 for _ in query.find_all(exp.Table)) != 1:
+        return frozenset()
+    if query.find(exp.Subquery) is not None:
+        return frozenset()
+    places = [*query.expressions, query.args.get("where")]
+    return frozenset(
+        fold(c.this)
+        for place in places
+        if place is not None
+        for c in place.find_all(exp.Column)
+        if isinstance(c.this, exp.Identifier)
+    )
