@@ -89,9 +89,9 @@ def _listing(
     siblings: Sequence[Partition], value: exp.Expression, kind: str, zone: ZoneInfo
 ) -> Partition | None:
     """The partition that lists a value, as its text or as a value of the key's type."""
-    wanted = _plain(value)
+    wanted = plain(value)
     for part in siblings:
-        if any(_plain_text(text) == wanted for text in part.listed):
+        if any(plain_text(text) == wanted for text in part.listed):
             return part
     if kind == "text":
         if any(not p.listed and not p.default for p in siblings):
@@ -104,7 +104,7 @@ def _listing(
         for text in part.listed:
             if (
                 text != "NULL"
-                and calendar.value(exp.Literal.string(_plain_text(text)), kind, zone) == sought
+                and calendar.value(exp.Literal.string(plain_text(text)), kind, zone) == sought
             ):
                 return part
     return None
@@ -168,13 +168,13 @@ def _inside(part: Partition, sought: calendar.Value) -> bool:
     return above and below
 
 
-def _plain(node: exp.Expression) -> str:
+def plain(node: exp.Expression) -> str:
     """A constant's text without its type."""
     text, _, _ = calendar.raw(node)
     return text
 
 
-def _plain_text(written: str) -> str:
+def plain_text(written: str) -> str:
     """The text of a listed value, written 'a' or 1."""
     return (
         written[1:-1].replace("''", "'")

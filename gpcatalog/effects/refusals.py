@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.certain import taken
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.keys import fold, qualified
 from gpcatalog.effects.query_columns import columns_of, reads_temporary
@@ -22,7 +23,6 @@ from gpcatalog.effects.refused_tables import (
     refused_alter,
     refused_index,
     refused_table,
-    taken,
 )
 
 if TYPE_CHECKING:

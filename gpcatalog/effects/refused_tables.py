@@ -9,63 +9,18 @@ from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.certain import not_in, sure, taken
 from gpcatalog.effects.definition import constraint_names
 from gpcatalog.effects.equal_indexes import column_of
 from gpcatalog.effects.expansion import levels_of
 from gpcatalog.effects.keys import Key, fold, qualified
 from gpcatalog.effects.query_columns import columns_of
+from gpcatalog.effects.refused_partitions import add_partition, attach, bound_problem, split
 from gpcatalog.effects.relations import Table
-from gpcatalog.effects.taken_bounds import Bound, TakenBounds, bound_of
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
-    from gpcatalog.effects.ties import Name
-
-
-def taken(state: SchemaState, key: Name, *, temporary: bool = False) -> str:
-    """That a relation of this name exists, which the script has made; "" where that is not
-    certain.
-    """
-    schema, name = key
-    if state.unsure or state.existing is not None or elsewhere(state, schema):
-        return ""
-    table = state.tables.get(key)
-    there = table is not None and table.temporary == temporary and not table.uncounted
-    if not temporary:
-        hit = state.partition(schema, name)
-        there = (
-            there
-            or (key in state.views and state.views[key].columns is not None)
-            or key in state.sequences
-            or (
-                hit is not None
-                and (hit[1][-1].schema or hit[0].schema) == schema
-                and not hit[0].temporary
-            )
-        )
-    return f"{name} exists" if there else ""
-
-
-def elsewhere(state: SchemaState, schema: str) -> bool:
-    """Whether objects without a schema may be in one that has the name of the role ("$user") and
-    not in this one.
-    """
-    path = state.defaults.values.get("search_path", "")
-    return bool(state.schemas) and schema in ("", "public") and (not path or "$user" in path)
-
-
-def sure(state: SchemaState, name: exp.Expression, table: Table | None) -> bool:
-    """Whether a statement certainly names this table, whose columns and keys are known."""
-    return (
-        table is not None
-        and not state.unsure
-        and not state.doubt
-        and table.known
-        and not table.uncounted
-        and not state.guess(name, table)
-        and (table.temporary or qualified(name)[0] in ("", table.schema))
-    )
 
 
 # --- elements of CREATE TABLE ---------------------------------------------------------------------
@@ -204,12 +159,12 @@ def _clauses(
     named here.
     """
     for _, columns in found.keys:
-        if whole and (missing := _not_in(columns, found.columns)):
+        if whole and (missing := not_in(columns, found.columns)):
             return f"column {missing} of a key does not exist"
         if twice := _twice(columns):
             return f"column {twice} is twice in a key"
     if whole and (
-        missing := next((m for _, c in found.foreign if (m := _not_in(c, found.columns))), "")
+        missing := next((m for _, c in found.foreign if (m := not_in(c, found.columns))), "")
     ):
         return f"column {missing} of a foreign key does not exist"
     partitioned = any(isinstance(p, gx.PartitionBy) for p in properties)
@@ -224,10 +179,6 @@ def _clauses(
     return ""
 
 
-def _not_in(columns: Iterable[str], known: Sequence[str]) -> str:
-    return next((c for c in columns if c not in known), "")
-
-
 def _partitioned(
     state: SchemaState,
     by: exp.Expression,
@@ -238,7 +189,7 @@ def _partitioned(
 ) -> str:
     levels = levels_of(by)
     keys = [k for level in levels for k in level.keys]
-    if whole and (missing := _not_in((k for k in keys if k), found.columns)):
+    if whole and (missing := not_in((k for k in keys if k), found.columns)):
         return f"column {missing} of the partition key does not exist"
     if not state.edition.greenplum:
         if state.edition.base >= 18 and any(
@@ -259,7 +210,7 @@ def _without_key(columns: Sequence[str], keys: Sequence[str], *, classic: bool) 
     """
     if not classic and "" in keys:
         return "a key of a table whose partition key is an expression"
-    missing = _not_in((k for k in keys if k), columns)
+    missing = not_in((k for k in keys if k), columns)
     return f"a key without column {missing} of the partition key" if missing else ""
 
 
@@ -272,12 +223,12 @@ def _distributed(by: exp.Expression, found: _Elements, *, whole: bool, partition
     if word != "HASH":
         return ""
     keys = _names(by.expressions)
-    if whole and (missing := _not_in(keys, found.columns)):
+    if whole and (missing := not_in(keys, found.columns)):
         return f"column {missing} of the distribution key does not exist"
     if twice := _twice(keys):
         return f"column {twice} is twice in the distribution key"
     for _, columns in found.keys:
-        if missing := _not_in(keys, columns):
+        if missing := not_in(keys, columns):
             return f"a key without column {missing} of the distribution key"
     return ""
 
@@ -312,7 +263,7 @@ def _reference(
         wanted = primary.simple if primary.like.endswith(" 0") else ()
         if not wanted:
             return ""
-    elif missing := _not_in(wanted, [c.name for c in target.columns]):
+    elif missing := not_in(wanted, [c.name for c in target.columns]):
         return "" if missing == "oid" else f"column {missing} of {target.title} does not exist"
     if len(wanted) != len(columns):
         return f"a foreign key of {len(columns)} columns to {len(wanted)}"
@@ -332,67 +283,6 @@ def _may_be_unique(key: Key, columns: Sequence[str]) -> bool:
 # --- PARTITION OF and ATTACH ----------------------------------------------------------------------
 
 
-def new_bound(state: SchemaState, parent: Table, node: exp.Expression | None) -> Bound | None:
-    """The bound of a partition of this table, as far as it is understood."""
-    level = parent.levels[0] if parent.levels else None
-    if level is None or (len(level.keys) != 1 and not isinstance(node, gx.BoundDefault)):
-        return None
-    key = next((c for c in parent.columns if c.name == level.keys[0]), None)
-    return bound_of(node, key, state.zone)
-
-
-def note_bound(
-    state: SchemaState, parent: Table, child: Table, node: exp.Expression | None
-) -> None:
-    """Keep the bound of a partition that was made or attached."""
-    try:
-        bound = new_bound(state, parent, node)
-    except Unknown:
-        return
-    if bound is not None:
-        parent.taken = parent.taken or TakenBounds()
-        parent.taken.add((child.schema, child.name), bound)
-
-
-_STRATEGY = {"BoundFromTo": "range", "BoundIn": "list", "BoundWith": "hash"}
-
-
-def _bound(state: SchemaState, parent: Table, node: exp.Expression | None) -> str:
-    """What is wrong with the bound of a new partition."""
-    if not parent.levels:
-        return "" if parent.partitioned else f"{parent.title} is not partitioned"
-    strategy = parent.levels[0].strategy
-    kind = type(node).__name__
-    if strategy not in _STRATEGY.values() or kind not in (*_STRATEGY, "BoundDefault"):
-        return ""
-    if strategy == "hash" if kind == "BoundDefault" else _STRATEGY[kind] != strategy:
-        return f"a bound for {strategy} partitions is needed"
-    if isinstance(node, gx.BoundWith):
-        modulus, remainder = (str(node.args[n].this) for n in ("modulus", "remainder"))
-        outside = modulus.isdigit() and remainder.isdigit() and int(remainder) >= int(modulus)
-        return "the remainder is not less than the modulus" if outside else ""
-    try:
-        bound = new_bound(state, parent, node)
-    except Unknown:  # the time zone of the session
-        bound = None
-    if bound is None:
-        return ""
-    if bound.low is not None and bound.high is not None and not bound.low < bound.high:
-        return "the range is empty"
-    if bound.default and any(p.default for p in parent.parts):
-        return f"{parent.title} has a default partition"
-    other = (
-        parent.taken.overlapping(bound, lambda name: name in parent.own_children)
-        if parent.taken is not None
-        else None
-    )
-    if other is None:
-        return ""
-    if bound.default:
-        return f"{parent.title} has a default partition, {other[1]}"
-    return f"the bound overlaps that of {other[1]}"
-
-
 def _partition(state: SchemaState, of: exp.Expression, found: _Elements, *, temporary: bool) -> str:
     parent = state.find(of.this)
     if parent is None or not sure(state, of.this, parent):
@@ -400,33 +290,11 @@ def _partition(state: SchemaState, of: exp.Expression, found: _Elements, *, temp
     if parent.temporary and not temporary:
         return f"a permanent partition of {parent.title}, which is temporary"
     names = [c.name for c in parent.columns]
-    if missing := _not_in(found.columns, names):
+    if missing := not_in(found.columns, names):
         return f"column {missing} of {parent.title} does not exist"
     if any(primary for primary, _ in found.keys) and _has_primary(parent):
         return "a table has one primary key only"
-    return _bound(state, parent, of.args.get("expression"))
-
-
-def _attach(state: SchemaState, table: Table, action: exp.Expression) -> str:
-    child = state.find(action.this)
-    if child is None or not sure(state, action.this, child):
-        return ""
-    if child.parent is not None:
-        return f"{child.title} is a partition already"
-    mine, own = ({c.name: c for c in one.columns} for one in (table, child))
-    if missing := _not_in(mine, list(own)):
-        return f"{child.title} has no column {missing}"
-    if more := _not_in(own, list(mine)):
-        return f"{table.title} has no column {more}"
-    for name, column in mine.items():
-        two = {column.type, own[name].type}
-        if len(two) == 2 and two <= _PLAIN_TYPES and not (column.own_type or own[name].own_type):
-            return f"column {name} of {child.title} has another type"
-    return _bound(state, table, action.args.get("bound"))
-
-
-# types that no other name stands for
-_PLAIN_TYPES = frozenset("int2 int4 int8 text date timestamp timestamptz bool float8 uuid".split())
+    return bound_problem(state, parent, of.args.get("expression"))
 
 
 # --- ALTER TABLE ----------------------------------------------------------------------------------
@@ -481,10 +349,17 @@ def _drop_column(
     if name not in columns:
         exists = action.args.get("if_exists") or action.args.get("exists")
         return "" if exists or name == "oid" else f"column {name} of {table.title} does not exist"
+    if _partitions_by(table, name):
+        return f"column {name} is part of the partition key"
     if str(action.args.get("behavior") or "") == "CASCADE":
         return ""
     view = _view_of_column(state, table, name)
     return f"view {view} depends on column {name}" if view else ""
+
+
+def _partitions_by(table: Table, name: str) -> bool:
+    """Whether a column is part of the partition key, at any level."""
+    return any(name in level.keys for level in table.levels)
 
 
 def _view_of_column(state: SchemaState, table: Table, name: str) -> str:
@@ -513,6 +388,8 @@ def _action(
         known = (*(c.name for c in table.columns), *_added(actions), "oid")
         if isinstance(action.this, exp.Identifier) and name not in known:
             return f"column {name} of {table.title} does not exist"
+        if action.args.get("kind") is not None and _partitions_by(table, name):
+            return f"column {name} is part of the partition key"
         if action.args.get("kind") is not None and (view := _view_of_column(state, table, name)):
             return f"view {view} depends on column {name}"
         return ""
@@ -530,15 +407,15 @@ def _action(
             return ""
         return taken(state, (table.schema, fold(action.this)))
     if kind == "AttachPartition":
-        return _attach(state, table, action)
+        return attach(state, table, action)
     if kind == "DetachPartition" and action.args.get("concurrently"):
         default = table.taken is not None and table.taken.default in table.own_children
         return "DETACH … CONCURRENTLY of a table with a default partition" if default else ""
     if kind in ("SplitPartition", "AlterPartition") and state.edition.greenplum:
-        return _split(table, action)
+        return split(table, action)
     drops = any(type(a).__name__ == "DropPartition" for a in actions)
     if kind == "AddPartition" and state.edition.greenplum and not drops:
-        return _add_partition(table, action, classic=state.edition.classic)
+        return add_partition(state, table, action)
     return ""
 
 
@@ -581,42 +458,16 @@ def _add_constraint(
             if name in constraint_names(table):
                 return f"constraint {name} of {table.title} exists"
     for _, key in found.keys:
-        if missing := _not_in(key, columns):
+        if missing := not_in(key, columns):
             return "" if missing == "oid" else f"column {missing} of a key does not exist"
         keys = [k for level in table.levels for k in level.keys]
         if keys and (why := _without_key(key, keys, classic=state.edition.classic)):
             return why
     for node, local in found.foreign:
-        if missing := _not_in(local, columns):
+        if missing := not_in(local, columns):
             return f"column {missing} of a foreign key does not exist"
         if why := _reference(state, node, local):
             return why
-    return ""
-
-
-def _split(table: Table, action: exp.Expression) -> str:
-    """SPLIT PARTITION of Greenplum, at the level that ALTER PARTITION names."""
-    level, node = 0, action
-    while type(node).__name__ == "AlterPartition":
-        level, node = level + 1, node.args["action"]
-    if type(node).__name__ != "SplitPartition" or level >= len(table.levels):
-        return ""
-    if level < len(table.levels) - 1:
-        return "SPLIT PARTITION of a partition with subpartitions"
-    if level and table.levels[level].strategy == "list":
-        return "SPLIT PARTITION of a list partition below the first level"
-    return ""
-
-
-def _add_partition(table: Table, action: exp.Expression, *, classic: bool) -> str:
-    """ADD PARTITION of Greenplum. classic: version 6, which adds none beside a default one"""
-    if not table.levels:
-        return "" if table.partitioned else f"{table.title} is not partitioned"
-    name = fold(action.this) if isinstance(action.this, exp.Identifier) else ""
-    if name and any(p.partition == name for p in table.parts):
-        return f"partition {name} of {table.title} exists"
-    if classic and any(p.default for p in table.parts):
-        return f"{table.title} has a default partition: split that one instead"
     return ""
 
 
@@ -652,7 +503,7 @@ def refused_index(state: SchemaState, tree: exp.Create) -> str:
     if unique and table.distribution == "random":
         return "a unique index of a table that is distributed randomly"
     if unique and table.distribution == "hash":
-        missing = _not_in(table.distribution_keys, [c for c in simple if c])
+        missing = not_in(table.distribution_keys, [c for c in simple if c])
         if missing:
             return f"a unique index without column {missing} of the distribution key"
     stored = {table.storage, *(p.storage for p in table.relations())}

@@ -241,6 +241,7 @@ class Table:
     origin_at: int = 0
     widest: int = 0  # partitions of its widest level, as far as `counted` was told
     taken: TakenBounds | None = None  # bounds of its partitions that are tables of their own here
+    spans: TakenBounds | None = None  # bounds of `parts`, as far as they were looked at
     # names that sequences of its columns may have beside those of the columns: it was renamed
     former_sequences: frozenset[str] = frozenset()
     _numbers: tuple[int, int] | None = None
@@ -270,6 +271,7 @@ class Table:
             options=dict(self.options),
             extra={instance: Counter(rows) for instance, rows in self.extra.items()},
             taken=self.taken.copy() if self.taken is not None else None,
+            spans=None,
         )
 
     @property

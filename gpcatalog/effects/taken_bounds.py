@@ -33,6 +33,12 @@ class Bound:
     high: End | None = None
     values: frozenset[Any] = frozenset()
 
+    def overlaps(self, other: Bound) -> bool:
+        """Whether a row may belong to both."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return bool(self.values & other.values)
+        return self.low < other.high and other.low < self.high
+
 
 def bound_of(node: exp.Expression | None, key: Column | None, zone: ZoneInfo) -> Bound | None:
     """What a bound says of a table with this only key column; None if that is not understood."""
@@ -67,24 +73,34 @@ def _end(node: exp.Expression, kind: str, zone: ZoneInfo) -> End:
 
 
 def _value(node: exp.Expression, kind: str, zone: ZoneInfo) -> object:
-    if isinstance(node, exp.Null):
-        return None
-    found = calendar.value(node, kind, zone)
-    # moments of a time zone are compared as moments
-    return (
-        found.astimezone(UTC) if isinstance(found, datetime) and found.tzinfo is not None else found
-    )
+    return None if isinstance(node, exp.Null) else _moment(calendar.value(node, kind, zone))
+
+
+def _moment(value: object) -> object:
+    """Times of a time zone are compared as moments."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC)
+    return value
+
+
+def of_value(value: object) -> End | None:
+    """The end of a range that was read before; None where it is open or was not understood."""
+    return None if value is None or isinstance(value, str) else (0, _moment(value))
 
 
 @dataclass
 class TakenBounds:
     """The bounds of a table's partitions; those of partitions that are gone are removed when they
     are met.
+
+    seen, last: how many of a list of partitions were added, and the last of them
     """
 
     default: Name | None = None
     ranges: list[tuple[End, End, Name]] = field(default_factory=list)
     values: dict[Any, Name] = field(default_factory=dict)
+    seen: int = 0
+    last: object = None
 
     def copy(self) -> TakenBounds:
         """The bounds as they are, to be changed apart."""

@@ -358,9 +358,9 @@ def test_rewritten_leaves_include_partitions_that_a_statement_named() -> None:
     made = f"CREATE TABLE t (a int, d date) {AO_ROW} DISTRIBUTED BY (a) {MONTHLY};"
     on_greenplum = "CREATE TABLE x (LIKE t_1_prt_2) DISTRIBUTED BY (a);"
     on_postgres = (
-        "CREATE TABLE t (a int) PARTITION BY RANGE (a);"
+        "CREATE TABLE t (a int, b int) PARTITION BY RANGE (b);"
         "CREATE TABLE t1 PARTITION OF t FOR VALUES FROM (1) TO (2);"
-        "CREATE TABLE t2 PARTITION OF t FOR VALUES FROM (2) TO (3) PARTITION BY RANGE (a);"
+        "CREATE TABLE t2 PARTITION OF t FOR VALUES FROM (2) TO (3) PARTITION BY RANGE (b);"
         "CREATE TABLE t3 PARTITION OF t2 DEFAULT;"
     )
     change = "ALTER TABLE t ALTER COLUMN a TYPE bigint;"

@@ -18,7 +18,7 @@ from gpcatalog.effects.handlers.actions import NO_ROWS, acts
 from gpcatalog.effects.handlers.indexes import doubt_equality
 from gpcatalog.effects.keys import child_name, fold, like_of
 from gpcatalog.effects.partition_lookup import locate
-from gpcatalog.effects.refused_tables import note_bound
+from gpcatalog.effects.refused_partitions import note_bound
 from gpcatalog.effects.rejoin import rejoin
 from gpcatalog.effects.relations import Level, Odd, Partition, Table
 from gpcatalog.model.storage import Storage

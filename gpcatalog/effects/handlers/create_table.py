@@ -10,6 +10,7 @@ from sqlglot import exp
 from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.certain import elsewhere
 from gpcatalog.effects.definition import define
 from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.expansion import (
@@ -25,7 +26,7 @@ from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.views import create_external, create_view
 from gpcatalog.effects.keys import Column, fold, qualified
 from gpcatalog.effects.query_columns import columns_of, read_names
-from gpcatalog.effects.refused_tables import elsewhere, note_bound
+from gpcatalog.effects.refused_partitions import note_bound
 from gpcatalog.effects.relations import Table
 from gpcatalog.model.storage import Storage
 

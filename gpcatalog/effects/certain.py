@@ -1,0 +1,65 @@
+"""Whether what a statement names is certain (see refusals)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.effects.keys import qualified
+from gpcatalog.effects.relations import Table
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.schema_state import SchemaState
+    from gpcatalog.effects.ties import Name
+
+
+def taken(state: SchemaState, key: Name, *, temporary: bool = False) -> str:
+    """That a relation of this name exists, which the script has made; "" where that is not
+    certain.
+    """
+    schema, name = key
+    if state.unsure or state.existing is not None or elsewhere(state, schema):
+        return ""
+    table = state.tables.get(key)
+    there = table is not None and table.temporary == temporary and not table.uncounted
+    if not temporary:
+        hit = state.partition(schema, name)
+        there = (
+            there
+            or (key in state.views and state.views[key].columns is not None)
+            or key in state.sequences
+            or (
+                hit is not None
+                and (hit[1][-1].schema or hit[0].schema) == schema
+                and not hit[0].temporary
+            )
+        )
+    return f"{name} exists" if there else ""
+
+
+def elsewhere(state: SchemaState, schema: str) -> bool:
+    """Whether objects without a schema may be in one that has the name of the role ("$user") and
+    not in this one.
+    """
+    path = state.defaults.values.get("search_path", "")
+    return bool(state.schemas) and schema in ("", "public") and (not path or "$user" in path)
+
+
+def sure(state: SchemaState, name: exp.Expression, table: Table | None) -> bool:
+    """Whether a statement certainly names this table, whose columns and keys are known."""
+    return (
+        table is not None
+        and not state.unsure
+        and not state.doubt
+        and table.known
+        and not table.uncounted
+        and not state.guess(name, table)
+        and (table.temporary or qualified(name)[0] in ("", table.schema))
+    )
+
+
+def not_in(columns: Iterable[str], known: Sequence[str]) -> str:
+    """The first of these columns that is none of the others; "" if there is none."""
+    return next((c for c in columns if c not in known), "")
