@@ -314,8 +314,8 @@ def levels_of(by: exp.Expression) -> list[Level]:
             (
                 fold(k)
                 if isinstance(k, exp.Identifier)
-                else fold(k.this.this)
-                if isinstance(k.this, exp.Column)
+                else fold(key.this)
+                if isinstance(key := k.this.unnest(), exp.Column)
                 else ""
             )
             for k in node.expressions

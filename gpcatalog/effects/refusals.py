@@ -24,6 +24,7 @@ from gpcatalog.effects.refused_tables import (
     refused_index,
     refused_table,
 )
+from gpcatalog.effects.ties import names_are_written
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -103,7 +104,14 @@ def _view(state: SchemaState, tree: exp.Create) -> str:
     if not tree.args.get("replace"):
         return taken(state, key)
     was = state.views.get(key)
-    if state.unsure or was is None or not was.rule or was.output is None or query is None:
+    if (
+        state.unsure
+        or was is None
+        or was.output is None
+        or query is None
+        or key not in state.ties.named
+        or not (names_are_written(query) or len(given) >= len(was.output))
+    ):
         return ""
     try:
         found = [c.name for c in columns_of(state, query)]
@@ -141,7 +149,9 @@ def _type(state: SchemaState, tree: exp.Expression) -> str:
     )
     made = state.types.made.get(name)
     if (
-        state.unsure
+        # a base type replaces the shell of that name
+        (type(tree).__name__ == "CreateType" and "AS" not in str(tree.args.get("form") or ""))
+        or state.unsure
         or state.existing is not None
         or made is None
         or not made.base
@@ -166,6 +176,9 @@ def _drop(state: SchemaState, tree: exp.Expression) -> str:
     found: list[Name] = []
     for name in tree.args.get("names") or ():
         key = state.known_name(name, state.views)
+        hiding = state.tables.get(("", key[1]))
+        if hiding is not None and hiding.temporary:
+            continue  # it may have the name of a view
         if key in state.views and state.views[key].rule:
             if kind == "TABLE":
                 return f"{key[1]} is a view"
@@ -208,7 +221,7 @@ def _drop_schemas(state: SchemaState, tree: exp.Expression) -> str:
     }
     kept: Iterable[Name] = (
         *(key for key, t in state.tables.items() if not t.uncounted and not t.temporary),
-        *state.views,
+        *(key for key, view in state.views.items() if view.columns is not None),
         *state.sequences,
     )
     for schema, name in kept:

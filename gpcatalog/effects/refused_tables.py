@@ -17,6 +17,7 @@ from gpcatalog.effects.keys import Key, fold, qualified
 from gpcatalog.effects.query_columns import columns_of
 from gpcatalog.effects.refused_partitions import add_partition, attach, bound_problem, split
 from gpcatalog.effects.relations import Table
+from gpcatalog.effects.ties import names_are_written
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def output_twice(state: SchemaState, query: exp.Expression, given: list[str]) ->
     first columns.
     """
     try:
-        names = [c.name for c in columns_of(state, query)]
+        names = [c.name for c in columns_of(state, query)] if names_are_written(query) else []
     except Unknown:
         names = []
     twice = _twice([*given, *names[len(given) :]])
@@ -276,7 +277,7 @@ def _may_be_unique(key: Key, columns: Sequence[str]) -> bool:
     """Whether an index may be one that a foreign key to these columns needs; its columns may
     include others.
     """
-    unique = key.like.startswith(("primary key", "unique", "True")) or not key.like
+    unique = key.like.startswith(("primary key", "unique", "True", "?"))
     return unique and set(columns) <= set(key.simple)
 
 
@@ -454,7 +455,9 @@ def _add_constraint(
     if not drops:
         if any(primary for primary, _ in found.keys) and _has_primary(table):
             return "a table has one primary key only"
-        for name in found.names:
+        # a constraint of a partition or child table may be merged with one that it has inherited
+        alone = not table.inherits and table.parent is None
+        for name in found.names if alone else ():
             if name in constraint_names(table):
                 return f"constraint {name} of {table.title} exists"
     for _, key in found.keys:

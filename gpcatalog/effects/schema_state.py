@@ -686,6 +686,12 @@ class SchemaState:
         return effect
 
     def reconnect(self) -> None:
-        """The next session begins: with what ALTER DATABASE and ALTER ROLE have set."""
+        """The next session begins: with what ALTER DATABASE and ALTER ROLE have set, without what
+        is temporary.
+        """
+        for table in [t for t in self.tables.values() if t.temporary]:
+            self.forget(table)
+        self.views = {key: view for key, view in self.views.items() if key[0] != "pg_temp"}
+        self.sequences = {key for key in self.sequences if key[0] != "pg_temp"}
         self.defaults, self.outer_defaults = self.defaults.reconnected(), None
         self.in_transaction, self.marks, self.savepoints, self.at_commit = False, [], [], []

@@ -24,13 +24,26 @@ class Ties:
     views: by the relation that is read, the views that read it with the columns that they surely
            read
     referenced: tables that a foreign key has named
+    named: views whose columns have the names that are written
     """
 
     views: dict[Name, dict[Name, frozenset[str]]] = field(default_factory=dict)
     referenced: set[Name] = field(default_factory=set)
+    named: set[Name] = field(default_factory=set)
 
-    def read(self, view: Name, reads: frozenset[Name], query: exp.Expression | None) -> None:
-        """A view was made; reads: all names in its query."""
+    def read(
+        self,
+        view: Name,
+        reads: frozenset[Name],
+        query: exp.Expression | None,
+        *,
+        named: bool = False,
+    ) -> None:
+        """A view was made. reads: all names in its query; named: its columns were given names"""
+        if query is not None and (named or names_are_written(query)):
+            self.named.add(view)
+        else:
+            self.named.discard(view)
         # a name of WITH may hide a table
         if query is None or query.find(exp.CTE) is not None:
             return
@@ -59,6 +72,17 @@ class Ties:
             if relation in reads:
                 found.append((view, columns))
         return found
+
+
+def names_are_written(query: exp.Expression) -> bool:
+    """Whether all columns of a query are columns of tables or have an alias; the server makes names
+    for others.
+    """
+    while isinstance(query, exp.Union | exp.Except | exp.Intersect | exp.Subquery):
+        query = query.this
+    return isinstance(query, exp.Select) and all(
+        isinstance(target, exp.Column | exp.Star | exp.Alias) for target in query.expressions
+    )
 
 
 def _columns(query: exp.Expression) -> frozenset[str]:

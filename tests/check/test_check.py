@@ -346,6 +346,23 @@ def test_a_query_buffer_that_is_reset() -> None:
     assert [s.table for s in report.statements] == ["u"]
 
 
+def test_what_is_temporary_ends_with_its_session() -> None:
+    made = "CREATE TEMP TABLE t (a int);\nCREATE TEMP VIEW v AS SELECT a FROM t;\n"
+    sources = [Source(made, "1.sql"), Source(made, "2.sql")]
+    assert list(run(sources, Settings(server="postgres18")).findings) == []
+
+
+def test_a_block_that_goes_on_behind_an_error() -> None:
+    """It may be meant: nothing is claimed of it."""
+    change = "ALTER TABLE t ADD PRIMARY KEY (a)"
+    made = "CREATE TABLE t (a int PRIMARY KEY);\n"
+    for text, there in (
+        (f"DO $$ BEGIN {change}; EXCEPTION WHEN others THEN NULL; END $$;", False),
+        (f"DO $$ BEGIN {change}; END $$;", True),
+    ):
+        assert ("rejected-statement" in fired(made + text, server="postgres18")) is there, text
+
+
 def test_another_database_has_other_tables() -> None:
     r"""\connect: that a table exists is not claimed of another database."""
     made = "CREATE TABLE t (a int);\n"

@@ -72,6 +72,8 @@ EVERYWHERE = (
     "CREATE TABLE p (a int PRIMARY KEY); CREATE TABLE c (a int); ALTER TABLE c ADD FOREIGN KEY (zz) REFERENCES p",
     "CREATE TABLE p (a int); CREATE TABLE c (a int); ALTER TABLE c ADD FOREIGN KEY (a) REFERENCES p",
     "CREATE TABLE p (a int, b int); CREATE INDEX ON p (a); CREATE TABLE c (a int REFERENCES p (a))",
+    "CREATE TABLE p (a int PRIMARY KEY); CREATE TABLE t (a int CONSTRAINT c CHECK (a > 0) CONSTRAINT c REFERENCES p)",
+    "CREATE TABLE t (a int CONSTRAINT c UNIQUE CONSTRAINT c CHECK (a > 0))",
     # DROP
     "CREATE TABLE t (a int); CREATE VIEW v AS SELECT a FROM t; DROP TABLE t",
     "CREATE TABLE t (a int); CREATE VIEW v AS SELECT a FROM t; DROP TABLE IF EXISTS t",
@@ -191,6 +193,13 @@ GREENPLUM_6 = (
 
 # near to those, and accepted by every server that knows the words
 ACCEPTED = (
+    "CREATE TABLE p (a int, CONSTRAINT c CHECK (a > 0)); CREATE TABLE d () INHERITS (p); ALTER TABLE d ADD CONSTRAINT c CHECK (a > 0)",
+    "CREATE VIEW v AS SELECT 1 AS x; CREATE TEMP TABLE v (a int); DROP TABLE v",
+    "CREATE VIEW v AS SELECT lower('a'), upper('b'); CREATE OR REPLACE VIEW v AS SELECT lower('c'), upper('d')",
+    "CREATE VIEW v AS SELECT 1 + 1, 2 AS b; CREATE OR REPLACE VIEW v AS SELECT 3 * 2, 2 AS b",
+    "CREATE TABLE t AS SELECT lower('a'), upper('b'), now(), current_date",
+    "CREATE TABLE p (a int, b int); CREATE UNIQUE INDEX ON p (a DESC); CREATE TABLE c (x int REFERENCES p (a))",
+    "CREATE TABLE p (a int, b int, CONSTRAINT k UNIQUE (a)); ALTER TABLE p RENAME a TO c; CREATE TABLE c (x int REFERENCES p (c))",
     'CREATE TABLE t ("A" int, a int)',
     "CREATE TABLE p (a int); CREATE TABLE c (a int) INHERITS (p)",
     "CREATE TABLE t (a int); CREATE SCHEMA s; CREATE VIEW s.t AS SELECT 2 AS x",
@@ -236,6 +245,7 @@ ACCEPTED = (
     "CREATE TABLE t (a serial); CREATE SEQUENCE a_seq",
 )
 ACCEPTED_DECLARATIVE = (
+    "CREATE TABLE t (a int, PRIMARY KEY (a)) PARTITION BY RANGE ((a))",
     "CREATE TABLE t (a int PRIMARY KEY); ALTER TABLE t DROP CONSTRAINT t_pkey, ADD PRIMARY KEY (a)",
     f"{RANGE}; CREATE TABLE x {PART} FROM (1) TO (5); CREATE TABLE y {PART} FROM (5) TO (8)",
     f"{RANGE}; CREATE TABLE x {PART} FROM (1) TO (5); DROP TABLE x; CREATE TABLE y {PART} FROM (3) TO (8)",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.effects.effect import BLOCK_UNKNOWN, Effect
+from gpcatalog.effects.effect import BLOCK_UNKNOWN, REJECTED, Effect
 from gpcatalog.effects.handlers.create_table import columns_of_query, created, set_storage
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import MINOR, handles
@@ -44,6 +44,7 @@ _MOST = 200_000  # statements of code in one run of `check`: a short loop makes 
 
 _OF_THE_SERVER = ("pg_catalog", "gp_toolkit", "information_schema")
 
+_HANDLER = re.compile(r"\bexception\s+when\b", re.IGNORECASE)
 _DDL = re.compile(
     r"\b(?:create|alter|drop|execute|perform|import|refresh|reindex|cluster|discard|call|into\s+(?:temp|table|unlogged))\b",
     re.IGNORECASE,
@@ -180,6 +181,11 @@ def _apply(state: SchemaState, body: str, language: str, given: Variables) -> Ef
     for tree in trees:
         part = state.effect_of(tree)
         part.named = unknown_table(tree)
+        if _HANDLER.search(body):  # it may go on behind an error
+            part.unknown = [
+                "whether a statement of the block fails" if why.startswith(REJECTED) else why
+                for why in part.unknown
+            ]
         effect.include(part)
     return effect
 

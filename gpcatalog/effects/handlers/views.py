@@ -50,7 +50,8 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
     if tree.args.get("replace") and fresh and not tree.args.get("temporary"):
         effect.add_unknown("whether the view already exists")
     state.views[key] = View(number, read_names(state, query), output=output)
-    state.ties.read(key, state.views[key].reads, query)
+    named = output is not None and len(given) >= len(output)
+    state.ties.read(key, state.views[key].reads, query, named=named)
     if number is None or was is None:
         effect.add_unknown("columns of the view")
         return effect
