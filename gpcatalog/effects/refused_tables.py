@@ -146,8 +146,8 @@ def _may_exist(state: SchemaState, name: exp.Expression) -> bool:
 
 
 def _relation(state: SchemaState, name: exp.Expression) -> str:
-    """That a view, sequence or partition has the name of a new table. (That a table has it is told
-    where it is made.)
+    """That a view, sequence or partition has the name of a new table. `created` compares it with
+    tables.
     """
     key = state.new_name(name)
     return "" if key in state.tables else taken(state, key)

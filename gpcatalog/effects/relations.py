@@ -241,7 +241,7 @@ class Table:
     origin_at: int = 0
     widest: int = 0  # partitions of its widest level, as far as `counted` was told
     taken: TakenBounds | None = None  # bounds of its partitions that are tables of their own here
-    spans: TakenBounds | None = None  # bounds of `parts`, as far as they were looked at
+    spans: TakenBounds | None = None  # bounds of those of `parts` that were read
     # names that sequences of its columns may have beside those of the columns: it was renamed
     former_sequences: frozenset[str] = frozenset()
     _numbers: tuple[int, int] | None = None

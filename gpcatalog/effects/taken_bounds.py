@@ -15,8 +15,8 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects import calendar
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.keys import Column, fold
+from gpcatalog.effects.ties import Name
 
-Name = tuple[str, str]  # (schema, name)
 End = tuple[int, Any]  # (-1, 0) is MINVALUE, (1, 0) MAXVALUE, (0, value) a value
 _LOWEST, _HIGHEST = (-1, 0), (1, 0)
 

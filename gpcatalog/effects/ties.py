@@ -1,6 +1,4 @@
-"""What depends on a table as far as the script has it: views by the columns they read, and foreign
-keys.
-"""
+"""Views and foreign keys of the script that depend on a table."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ Name = tuple[str, str]  # (schema, name)
 
 @dataclass
 class Ties:
-    """Ties of relations that were made; what was dropped since is told from the schema state.
+    """Ties of relations that were created; the schema state shows which of them still exist.
 
     views: by the relation that is read, the views that read it with the columns that they surely
            read

@@ -178,10 +178,11 @@ def _apply(state: SchemaState, body: str, language: str, given: Variables) -> Ef
         return None
     state.ran += len(trees)
     effect = Effect(verb="call")
+    handles_errors = _HANDLER.search(body) is not None  # it may go on behind one
     for tree in trees:
         part = state.effect_of(tree)
         part.named = unknown_table(tree)
-        if _HANDLER.search(body):  # it may go on behind an error
+        if handles_errors:
             part.unknown = [
                 "whether a statement of the block fails" if why.startswith(REJECTED) else why
                 for why in part.unknown
