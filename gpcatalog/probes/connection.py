@@ -129,6 +129,7 @@ class Dialer:
         self._login_triggers_off = True
         self._server = server
         self._reported = 0  # what the last connection reported as the version of its server
+        self._started_for = 0  # the version whose settings the last connection had from its start
         self._trusts_report = False
         # libpq sends these behind the options, where they would win
         for name in ("PGTZ", "PGDATESTYLE", "PGGEQO"):
@@ -142,7 +143,8 @@ class Dialer:
         Raises psycopg.Error; CatalogError (3) where something between here and the server dropped
         the settings.
         """
-        settings = guarding.startup_options(self.settings, self._known_version)
+        self._started_for = self._known_version
+        settings = guarding.startup_options(self.settings, self._started_for)
         options = " ".join(part for part in (self._own, settings, more) if part)
         if self._login_triggers_off:
             try:
@@ -187,9 +189,8 @@ class Dialer:
         An owner of a database may set a time after which idle sessions of it end, which can be
         shorter than a round trip. False when that was tried, or the version has no such setting.
         """
-        before = self._known_version
         self._trusts_report = True
-        return any(before < g.since <= self._known_version for g in self.settings)
+        return any(self._started_for < g.since <= self._known_version for g in self.settings)
 
     def _verified(self, conn: GuardedConnection) -> GuardedConnection:
         """Return the connection once its settings are read back; close it where they are not in
