@@ -15,7 +15,8 @@ _FIXED: dict[str, tuple[int, int]] = {
     "timestamp": (8, 8), "timestamptz": (8, 8), "interval": (16, 8), "uuid": (16, 1), "macaddr": (6, 4), "macaddr8": (8, 4),
     "point": (16, 8), "line": (24, 8), "lseg": (32, 8), "box": (32, 8), "circle": (24, 8), "xid": (4, 4), "cid": (4, 4),
     "complex": (16, 8), "tid": (6, 2), "pg_lsn": (8, 8), "regclass": (4, 4), "regproc": (4, 4), "regtype": (4, 4), "xid8": (8, 8),
-    "oid8": (8, 8),
+    "oid8": (8, 8), "regcollation": (4, 4), "regconfig": (4, 4), "regdictionary": (4, 4), "regnamespace": (4, 4), "regoper": (4, 4),
+    "regoperator": (4, 4), "regprocedure": (4, 4), "regrole": (4, 4), "regdatabase": (4, 4),
 }  # fmt: skip
 
 _NAMES = {

@@ -33,8 +33,11 @@ def owned(edition: Edition, instance: Instance) -> Counter[str]:
     return rows
 
 
-def foreign_key(columns: int) -> Counter[str]:
-    """A foreign key between tables without partitions: four triggers, and what it and they depend
-    on.
+def foreign_key(columns: int, *, enforced: bool = True) -> Counter[str]:
+    """A foreign key between tables without partitions: four triggers if it is enforced, and what it
+    and they depend on.
     """
-    return Counter({"pg_constraint": 1, "pg_trigger": 4, "pg_depend": 2 * columns + 5})
+    triggers = 4 if enforced else 0
+    return Counter(
+        {"pg_constraint": 1, "pg_trigger": triggers, "pg_depend": 2 * columns + 1 + triggers}
+    )

@@ -29,6 +29,15 @@ from gpcatalog.effects.keys import (
     qualified,
     shared,
 )
+from gpcatalog.effects.outer_dependencies import (
+    DEPENDENCIES,
+    STATISTICS,
+    element_depends,
+    foreign_collation,
+    method_depends,
+    note_dependencies,
+    note_outer,
+)
 from gpcatalog.effects.relations import Table, View
 from gpcatalog.effects.repeated_keys import NONE, Repeated, repeated_keys
 from gpcatalog.effects.ties import Ties
@@ -97,6 +106,23 @@ def constraint_names(table: Table) -> set[str]:
     )
 
 
+Traits = frozenset[str]  # of a constraint, in capitals: NOT VALID, NO INHERIT, DEFERRABLE
+_DEFERRABLE = frozenset(("DEFERRABLE", "INITIALLY DEFERRED"))
+_NO_TRAITS: Traits = frozenset()
+
+
+def traits_of(element: exp.Expression) -> Traits:
+    """The attributes behind a table constraint."""
+    spec = element.args.get("attributes")
+    traits = spec.expressions if isinstance(spec, exp.Expression) else ()
+    return frozenset(str(trait.args.get("not_deferrable")) for trait in traits)
+
+
+def deferrable(element: exp.Expression) -> bool:
+    """Whether a table constraint is DEFERRABLE."""
+    return not traits_of(element).isdisjoint(_DEFERRABLE)
+
+
 def add_key(
     table: Table,
     given: exp.Expression | None,
@@ -105,6 +131,7 @@ def add_key(
     included: tuple[str, ...] = (),
     *,
     overlaps: bool = False,
+    traits: Traits = _NO_TRAITS,
 ) -> None:
     """A primary key or unique constraint. included: columns behind INCLUDE; overlaps: it says
     WITHOUT OVERLAPS
@@ -127,12 +154,30 @@ def add_key(
             constraint=True,
             like=like,
             label="_".join((*columns, *included)),
+            deferrable=not traits.isdisjoint(_DEFERRABLE),
         )
     )
     if primary:
-        table.columns = [
-            replace(c, not_null=True) if c.name in columns else c for c in table.columns
-        ]
+        require(table, columns)
+
+
+def require(
+    table: Table, columns: Collection[str], *, own: bool = True, alone: bool = False
+) -> None:
+    """Make columns NOT NULL. own: the table's own constraint; alone: NO INHERIT"""
+    table.columns = [
+        (
+            replace(
+                c,
+                not_null=True,
+                own_not_null=c.own_not_null or own,
+                not_null_alone=alone if not c.not_null else c.not_null_alone and alone,
+            )
+            if c.name in columns
+            else c
+        )
+        for c in table.columns
+    ]
 
 
 def _included(kind: exp.Expression) -> tuple[str, ...]:
@@ -142,8 +187,18 @@ def _included(kind: exp.Expression) -> tuple[str, ...]:
     )
 
 
-def _add_exclusion(table: Table, given: exp.Expression | None, kind: exp.Expression) -> None:
+def _add_exclusion(
+    state: Known,
+    table: Table,
+    given: exp.Expression | None,
+    kind: exp.Expression,
+    traits: Traits,
+) -> None:
     """An exclusion constraint, which has an index."""
+    for element in kind.expressions:
+        note_outer(state.types, state.ties, table, element)
+        if element_depends(element.this):
+            note_dependencies(state.ties, table)
     elements = [element.this.this for element in kind.expressions]
     simple = [fold(e.this) for e in elements if isinstance(e, exp.Column) and not e.table]
     labels = [
@@ -174,19 +229,38 @@ def _add_exclusion(table: Table, given: exp.Expression | None, kind: exp.Express
             constraint=True,
             like=f"exclude {kind.sql('greenplum')}",
             label="_".join(labels),
+            deferrable=not traits.isdisjoint(_DEFERRABLE),
         )
     )
 
 
 def add_check(
-    table: Table, given: exp.Expression | None, value: exp.Expression | None, column: str = ""
+    state: Known,
+    table: Table,
+    given: exp.Expression | None,
+    value: exp.Expression | None,
+    column: str = "",
+    *,
+    alone: bool = False,
 ) -> None:
-    """A CHECK constraint; `column` is the one it stands behind."""
+    """A CHECK constraint; `column` is the one it stands behind. alone: NO INHERIT
+
+    One that the table inherits by that name becomes its own, too.
+    """
+    note_outer(state.types, state.ties, table, value)
     read = reads(value, table)
+    name = fold(given)
+    if name and any(c.name == name and not c.own for c in table.checks):
+        own = table.parent is None  # of a partition it stays that of its table
+        table.checks = [replace(c, own=own) if c.name == name else c for c in table.checks]
+        return
+    table.checks.append(Check(name or check_name(table, read, column), read, alone=alone))
+
+
+def check_name(table: Table, read: Collection[str], column: str = "") -> str:
+    """The name that the server gives a CHECK constraint that reads these columns."""
     only = column or (next(iter(read)) if len(read) == 1 else "")
-    table.checks.append(
-        Check(fold(given) or _unused(constraint_names(table), table.name, only, "check"), read)
-    )
+    return _unused(constraint_names(table), table.name, only, "check")
 
 
 def add_foreign(
@@ -194,14 +268,21 @@ def add_foreign(
     table: Table,
     given: exp.Expression | None,
     columns: tuple[str, ...],
-    target: exp.Expression,
+    kind: exp.Expression,
+    traits: Traits,
 ) -> None:
-    """A foreign key; of a table that is not known, too: it has no row in pg_class."""
+    """A foreign key; of a table that is not known, too: it has no row in pg_class.
+
+    kind: its clause REFERENCES
+    """
+    target = kind.this
     label = columns[0] if state.edition.base < 12 else "_".join(columns)
     name = fold(given) or _unused(constraint_names(table), table.name, label, "fkey")
     other = state.find(target)
     key = (other.schema, other.name) if other is not None else qualified(target)
-    table.foreign.append(ForeignKey(name, columns, key))
+    to = tuple(fold(c if isinstance(c, exp.Identifier) else c.this) for c in kind.expressions)
+    enforced = "NOT ENFORCED" not in traits
+    table.foreign.append(ForeignKey(name, columns, key, to, enforced))
     state.ties.referenced.add(key)
 
 
@@ -262,7 +343,7 @@ def column(
     else:
         made = _new_column(state, name, kind)
         table.columns.append(made)  # constraints behind it may read it
-    later: list[tuple[exp.Expression | None, exp.Expression]] = []
+    later: list[tuple[exp.Expression | None, exp.Expression, set[str]]] = []
     for constraint in element.args.get("constraints") or ():
         found = (
             constraint.args.get("kind")
@@ -272,15 +353,19 @@ def column(
         given = (
             constraint.args.get("this") if isinstance(constraint, exp.ColumnConstraint) else None
         )
-        if found is not None and not isinstance(found, _OF_COLUMN):
-            later.append((given, found))
+        if isinstance(found, gx.ConstraintAttribute):
+            if later:
+                later[-1][2].add(str(found.this))
+        elif found is not None and not isinstance(found, _OF_COLUMN):
+            later.append((given, found, set()))
         elif found is not None:
-            made = _with_constraint(made, found, table)
+            made = _with_constraint(state, made, found, table)
     table.columns[at] = shared(made)
-    for given, found in later:
+    for given, found, traits in later:
         if id(found) not in repeated.dropped:
+            named = repeated.given(found, given)
             _add_column_constraint(
-                state, table, name, given=repeated.given(found, given), found=found
+                state, table, name, given=named, found=found, traits=frozenset(traits)
             )
     return table.columns[at] if kind is not None else None
 
@@ -297,8 +382,16 @@ def _new_column(state: Known, name: str, kind: exp.Expression) -> Column:
         default=serial,
         serial="serial" if serial else "",
         named=int(serial),
-        own_type=state.types.has_made(kind),
+        own_type=state.types.outer(kind),
+        own_not_null=serial,
+        sized=sized(kind),
     )
+
+
+def sized(kind: exp.Expression) -> bool:
+    """Whether a type as written, or that of which it is an array, has a length or a precision."""
+    name = catalog_type(kind)[0]
+    return name != "interval" and kind.find(exp.DataTypeParam) is not None
 
 
 # constraints and options that are kept with the column, not with the table
@@ -310,17 +403,24 @@ _OF_COLUMN = (
 )
 
 
-def _with_constraint(made: Column, found: exp.Expression, table: Table) -> Column:
+def _with_constraint(state: Known, made: Column, found: exp.Expression, table: Table) -> Column:
     """The column with one of _OF_COLUMN."""
     if isinstance(found, exp.NotNullColumnConstraint):
-        return replace(made, not_null=made.not_null or not found.args.get("allow_null"))
+        if found.args.get("allow_null"):
+            return made
+        alone = isinstance(found, gx.OwnNotNull)
+        return replace(made, not_null=True, own_not_null=True, not_null_alone=alone)
+    if not isinstance(found, gx.ColumnStorage):
+        note_outer(state.types, state.ties, table, found.this)
     if isinstance(found, exp.DefaultColumnConstraint):
         return replace(
-            made, default=not isinstance(found.this, exp.Null), named=default_names(found.this)
+            made,
+            default=made.stores_null or not isinstance(found.this, exp.Null),
+            named=default_names(found.this),
         )
     if isinstance(found, gx.GeneratedConstraint):
         if found.args.get("identity"):
-            return replace(made, serial="identity", not_null=True)
+            return replace(made, serial="identity", not_null=True, own_not_null=True)
         read = reads(found.this, table)
         virtual = not found.args.get("stored")
         return replace(made, default=True, named=len(read), generated=read, virtual=virtual)
@@ -336,17 +436,21 @@ def _add_column_constraint(
     *,
     given: exp.Expression | None,
     found: exp.Expression,
+    traits: Traits,
 ) -> None:
     """Add a constraint written after column `name` to the table; given: its name."""
     primary = isinstance(found, exp.PrimaryKeyColumnConstraint) or (
         isinstance(found, gx.KeyConstraint) and found.args["kind"] == "PRIMARY KEY"
     )
     if isinstance(found, exp.CheckColumnConstraint | gx.CheckConstraint):
-        add_check(table, given, found.this, name)
+        alone = bool(found.args.get("no_inherit")) or "NO INHERIT" in traits
+        add_check(state, table, given, found.this, name, alone=alone)
     elif primary or isinstance(found, exp.UniqueColumnConstraint | gx.KeyConstraint):
-        add_key(table, given, (name,), primary)
+        add_key(table, given, (name,), primary, traits=traits)
     elif isinstance(found, gx.ReferencesConstraint):
-        add_foreign(state, table, given, (name,), found.this)
+        add_foreign(state, table, given, (name,), found, traits)
+    elif isinstance(found, exp.CollateColumnConstraint) and foreign_collation(found.this):
+        note_dependencies(state.ties, table)
 
 
 def constraint(
@@ -361,6 +465,7 @@ def constraint(
     given = repeated.given(kind, element.args.get("this"))
     if id(kind) in repeated.dropped:
         return
+    traits = traits_of(element)
     if (
         isinstance(kind, gx.KeyConstraint)
         and kind.expressions
@@ -374,20 +479,20 @@ def constraint(
             kind.args["kind"] == "PRIMARY KEY",
             _included(kind),
             overlaps=bool(kind.args.get("overlaps")),
+            traits=traits,
         )
     elif isinstance(kind, gx.KeyConstraint) and kind.args.get("kind") == "NOT NULL":
-        name = fold(kind.args.get("index"))
-        table.columns = [replace(c, not_null=True) if c.name == name else c for c in table.columns]
+        require(table, (fold(kind.args.get("index")),), alone="NO INHERIT" in traits)
     elif isinstance(kind, gx.CheckConstraint):
-        add_check(table, given, kind.this)
+        add_check(state, table, given, kind.this, alone="NO INHERIT" in traits)
     elif isinstance(kind, gx.ReferencesConstraint):
         columns = tuple(
             fold(c if isinstance(c, exp.Identifier) else c.this)
             for c in kind.args.get("columns") or ()
         )
-        add_foreign(state, table, given, columns, kind.this)
+        add_foreign(state, table, given, columns, kind, traits)
     elif isinstance(kind, gx.ExcludeConstraint):
-        _add_exclusion(table, given, kind)
+        _add_exclusion(state, table, given, kind, traits)
     else:
         unknown.append("constraint USING INDEX")
 
@@ -398,10 +503,22 @@ def define(
     """Columns and constraints of CREATE TABLE; what is unknown is added to `table.unknown`."""
     for parent in parents:  # INHERITS: columns of the same name become one
         have = {c.name for c in table.columns}
-        table.columns += [
-            replace(c, serial="", local=False) for c in parent.columns if c.name not in have
+        below = {c.name: c.of_child() for c in parent.columns}
+        table.columns = [
+            replace(
+                c,
+                not_null=c.not_null or below[c.name].not_null,
+                default=c.default or below[c.name].default,
+            )
+            if c.name in below
+            else c
+            for c in table.columns
         ]
-        table.checks += [c for c in parent.checks if c.name not in {x.name for x in table.checks}]
+        table.columns += [c for name, c in below.items() if name not in have]
+        there = {x.name for x in table.checks}
+        table.checks += [
+            replace(c, own=False) for c in parent.checks if c.name not in there and not c.alone
+        ]
     inherited = {c.name: c for c in table.columns}
     constraints: list[exp.Expression] = []
     elements = list(elements)
@@ -491,28 +608,52 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
             replace(
                 c,
                 default=(wanted("GENERATED") if c.generated else defaults) and c.default,
-                named=c.named if defaults else 0,
+                named=c.named if (wanted("GENERATED") if c.generated else defaults) else 0,
                 serial="identity" if identity else "",
                 identity=False,
                 plain=c.plain and wanted("STORAGE"),
                 virtual=c.virtual and wanted("GENERATED"),
+                local=True,
+                own_not_null=c.not_null,
                 generated=c.generated if wanted("GENERATED") else frozenset(),
             )
         )
+    for reason in source.not_counted:
+        if reason == DEPENDENCIES or (reason == STATISTICS and wanted("STATISTICS")):
+            table.leave_out(reason)
+            state.ties.not_counted.append(reason)
     if state.edition.greenplum and wanted("STORAGE" if state.edition.classic else "AM"):
         table.like_storage = source.storage
     if wanted("INDEXES"):
         _copy_indexes(source, table)
     if wanted("CONSTRAINTS") and source.checks:
-        table.checks += source.checks
+        table.checks += [replace(c, own=True) for c in source.checks]
         if state.edition.greenplum and not state.edition.classic:  # they are added behind CREATE
             table.extra.setdefault(Instance.COORDINATOR.value, Counter())[
                 "pg_stat_last_operation"
             ] += 1
 
 
+def _note_index(state: Known, table: Table, body: exp.Expression) -> None:
+    """Note what an index depends on besides columns."""
+    note_outer(state.types, state.ties, table, body.args.get("where"))
+    if method_depends(body.args.get("using")):
+        note_dependencies(state.ties, table)
+    for element in body.args["columns"]:
+        if element_depends(element):
+            note_dependencies(state.ties, table)
+        if column_of(element.this) is None:
+            note_outer(state.types, state.ties, table, element.this)
+
+
 def index_key(
-    table: Table, name: str, body: exp.Expression, *, unique: bool = False, of: str = ""
+    state: Known,
+    table: Table,
+    name: str,
+    body: exp.Expression,
+    *,
+    unique: bool = False,
+    of: str = "",
 ) -> Key:
     """The key of CREATE INDEX; a name that is not given is made as the server makes it.
 
@@ -521,6 +662,7 @@ def index_key(
     simple: list[str] = []
     labels: list[str] = []
     read = _same(frozenset())
+    _note_index(state, table, body)
     elements = [*body.args["columns"], *(body.args.get("include") or ())]
     for element in elements:
         value = element.this

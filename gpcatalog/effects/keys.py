@@ -98,12 +98,37 @@ class Column:
     identity: bool = (
         False  # of a partition: an identity column of its table, which owns the sequence
     )
-    own_type: bool = False  # of a type that the script has created: it depends on it
+    own_type: bool = False  # of a type that is not the server's: it depends on it
+    own_not_null: bool = False  # its NOT NULL is the table's own, not only its parents'
+    not_null_alone: bool = False  # NOT NULL NO INHERIT
+    sized: bool = False  # of a type with a length or a precision
+
+    @property
+    def stores_null(self) -> bool:
+        """Whether DEFAULT NULL has a row as any other default: it is a call that cuts NULL to the
+        length of the type, not a constant (measured on Greenplum 6 and 7, PostgreSQL 18).
+        """
+        return self.sized or (self.typmod != -1 and self.type != "interval")
 
     def of_partition(self) -> Column:
         """The same column of a partition."""
         return replace(
-            self, serial="", local=False, identity=self.identity or self.serial == "identity"
+            self,
+            serial="",
+            local=False,
+            identity=self.identity or self.serial == "identity",
+            own_not_null=False,
+        )
+
+    def of_child(self) -> Column:
+        """The same column of a table that inherits it."""
+        return replace(
+            self,
+            serial="",
+            local=False,
+            not_null=self.not_null and not self.not_null_alone,
+            own_not_null=False,
+            not_null_alone=False,
         )
 
 
@@ -146,6 +171,7 @@ class Key:
     bitmap:      Greenplum: it is a bitmap index
     of:          of a partition: the name of the table's index that it belongs to
     label:       its columns in the names that the server makes
+    deferrable:  a constraint that a trigger checks
     like:        what an index has to say alike to be taken over as one of a partition: uniqueness,
                  method, columns, predicate
     rough:       what those have alike that may be equal though `like` differs; "" if none is
@@ -162,6 +188,7 @@ class Key:
     like: str = ""
     label: str = ""
     rough: str = ""
+    deferrable: bool = False
 
     def renamed(self, old: str, new: str) -> Key:
         """The index after a column got another name; one that names it is like no other from here
@@ -253,10 +280,16 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A CHECK constraint and the columns it reads."""
+    """A CHECK constraint and the columns it reads.
+
+    own:   it is the table's own, not only its parents'
+    alone: NO INHERIT
+    """
 
     name: str
     reads: frozenset[str]
+    own: bool = True
+    alone: bool = False
 
     @property
     def depends(self) -> int:
@@ -268,8 +301,14 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """A foreign key: its columns and the table it points to."""
+    """A foreign key: its columns and the table it points to.
+
+    to:       columns of that table; () where they are not written: those of its primary key
+    enforced: triggers enforce it
+    """
 
     name: str
     columns: tuple[str, ...]
     target: tuple[str, str]
+    to: tuple[str, ...] = ()
+    enforced: bool = True

@@ -242,6 +242,8 @@ class Table:
     widest: int = 0  # partitions of its widest level, as far as `counted` was told
     taken: TakenBounds | None = None  # bounds of its partitions that are tables of their own here
     spans: TakenBounds | None = None  # bounds of those of `parts` that were read
+    # what is not counted of its rows in other catalogs than pg_class and pg_attribute
+    not_counted: tuple[str, ...] = ()
     # names that sequences of its columns may have beside those of the columns: it was renamed
     former_sequences: frozenset[str] = frozenset()
     _numbers: tuple[int, int] | None = None
@@ -252,6 +254,12 @@ class Table:
         return self.former_sequences | {
             object_name(self.name, c.name, "seq") for c in self.columns if c.serial
         }
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """Columns of its primary key; () if it has none, or that is not known."""
+        found = (k.simple for k in self.indexes if k.like.startswith("primary key"))
+        return next(found, ())
 
     def copy(self) -> Table:
         """The table as it is, to be changed apart."""
@@ -499,6 +507,11 @@ class Table:
                 stored = self.has_file(part, edition)
                 part.odd = part.odd.without_key(edition.name, key, stored=stored)
 
+    def leave_out(self, reason: str) -> None:
+        """Note some of its rows in other catalogs as not counted."""
+        if reason not in self.not_counted:
+            self.not_counted = (*self.not_counted, reason)
+
     def add_extra(self, catalog: str, number: int) -> None:
         """Add rows that no shape explains, on every instance."""
         for instance in Instance:
@@ -522,7 +535,11 @@ class Table:
         depends += sum(column.named for column in self.columns)
         # a default is a constant of the type
         depends += sum(1 + (c.default and not c.generated) for c in self.columns if c.own_type)
+        deferrable = sum(key.deferrable for key in self.indexes)
+        depends += deferrable
         rows = Counter({"pg_depend": depends}) if depends else Counter()
+        if deferrable:
+            rows["pg_trigger"] = deferrable
         if self.oids:
             rows["pg_attribute"] = 1
         return rows
@@ -535,7 +552,7 @@ class Table:
                 rows.update(auxiliary_rows.sequence(edition, instance))
                 rows.update(auxiliary_rows.owned(edition, instance))
         for key in self.foreign:
-            rows.update(auxiliary_rows.foreign_key(len(key.columns)))
+            rows.update(auxiliary_rows.foreign_key(len(key.columns), enforced=key.enforced))
         if (
             self.foreign
             and self.made_alone
@@ -566,7 +583,23 @@ class Table:
             rows[catalog] += n * number
         for storage, _ in self._bare_directories(edition):
             rows.update(self._directory_rows(edition, storage))
+        if self.temporary and edition.greenplum:
+            rows["pg_depend"] += self._on_temporary_schema(edition)
         return rows
+
+    def _on_temporary_schema(self, edition: Edition) -> int:
+        """Dependencies of the auxiliary relations of a temporary append-optimized table on its
+        schema; those of other tables are in a schema that is pinned.
+        """
+        stored = [p for p in self.relations() if self.has_file(p, edition)]
+        number = sum(
+            2 + (bool(self.indexes) or p.odd.directory)
+            for p in stored
+            if p.storage.append_optimized
+        )
+        if self.storage.append_optimized and (edition.classic or not self.partitioned):
+            number += 2 + (bool(self.indexes) or self.directory)
+        return number
 
     def _directory_rows(self, edition: Edition, storage: Storage) -> Counter[str]:
         """Rows of a block directory that serves no index: those of a relation with an index, beyond

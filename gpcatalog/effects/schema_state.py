@@ -4,7 +4,6 @@ locks.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -21,22 +20,16 @@ from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.handlers.hidden_code import HiddenCode
 from gpcatalog.effects.handlers.nodes import cascades
-from gpcatalog.effects.handlers.registry import (
-    AFTER,
-    HANDLERS,
-    MINOR,
-    NO_EFFECT,
-    NOT_COUNTED,
-    UNLESS_CASCADE,
-)
+from gpcatalog.effects.handlers.registry import AFTER, HANDLERS, without_handler
 from gpcatalog.effects.keys import Key, object_name, qualified
 from gpcatalog.effects.live_catalog import LiveCatalog
+from gpcatalog.effects.outer_dependencies import FOREIGN, OF_PARTITIONS, note_taken_over
 from gpcatalog.effects.partition_lookup import path_to
 from gpcatalog.effects.refusals import refusal
 from gpcatalog.effects.relations import Partition, Size, Table, View, index_rows
 from gpcatalog.effects.session import Defaults
 from gpcatalog.effects.straight_code import Routine, forget_routines
-from gpcatalog.effects.ties import Ties
+from gpcatalog.effects.ties import Ties, keys_of_partitions
 from gpcatalog.effects.transactions import Mark, transaction
 from gpcatalog.effects.types import Types
 
@@ -489,6 +482,8 @@ class SchemaState:
         for at, own in enumerate(partition.indexes):
             if key.fits(own):
                 top = key.of or key.name
+                if own.constraint > key.constraint:
+                    note_taken_over(self.ties, partition)
                 partition.indexes[at] = replace(own, of=top)
                 self.part_of(partition, own.name, top)
                 return True
@@ -611,6 +606,11 @@ class SchemaState:
                 effect.add_unknown(reason)
         if table.kind == "MATERIALIZED VIEW":
             effect.minor.append("dependencies of a view")
+        effect.minor += table.not_counted
+        if table.odd_parts or table.only:
+            effect.minor.append(OF_PARTITIONS)
+        if keys_of_partitions(self, table):
+            effect.minor.append(FOREIGN)
         shapes, beyond, files = self.weigh(table)
         effect.gone += shapes
         effect.other_files -= files
@@ -622,6 +622,7 @@ class SchemaState:
             self.unlogged_sequences.discard(key)
             for instance in Instance:
                 effect.add(instance, auxiliary_rows.sequence(self.edition, instance), -1)
+                effect.add(instance, Counter({"pg_depend": 1}), -1)  # on the column
         effect.leaves_gone += table.numbers[1] or (0 if table.partitioned else 1)
         effect.relations_locked += sum(shapes.values())
         effect.exclusive = effect.exclusive or (table.schema, table.name) in self.before
@@ -672,12 +673,7 @@ class SchemaState:
         handler = HANDLERS.get(kind)
         if handler is None:
             forget_routines(self, tree, kind)
-            if kind in MINOR:
-                return Effect(minor=[MINOR[kind]])
-            if kind in NO_EFFECT or (kind in UNLESS_CASCADE and not cascades(tree)):
-                return Effect()
-            words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).upper()
-            return Effect(unknown=[NOT_COUNTED.get(kind) or f"effect of {words}"])
+            return without_handler(kind, cascade=cascades(tree))
         try:
             effect = handler(self, tree)
         except Unknown as e:

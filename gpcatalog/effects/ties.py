@@ -10,6 +10,7 @@ from sqlglot import exp
 from gpcatalog.effects.keys import fold
 
 if TYPE_CHECKING:
+    from gpcatalog.effects.relations import Table
     from gpcatalog.effects.schema_state import SchemaState
 
 Name = tuple[str, str]  # (schema, name)
@@ -23,11 +24,13 @@ class Ties:
            read
     referenced: tables that a foreign key has named
     named: views whose columns have the names that are written
+    not_counted: of the statement at hand, rows of other catalogs that are not counted
     """
 
     views: dict[Name, dict[Name, frozenset[str]]] = field(default_factory=dict)
     referenced: set[Name] = field(default_factory=set)
     named: set[Name] = field(default_factory=set)
+    not_counted: list[str] = field(default_factory=list)
 
     def read(
         self,
@@ -97,3 +100,24 @@ def _columns(query: exp.Expression) -> frozenset[str]:
         for c in place.find_all(exp.Column)
         if isinstance(c.this, exp.Identifier)
     )
+
+
+def keys_of_partitions(state: SchemaState, table: Table) -> bool:
+    """Whether the foreign keys of a table or of one above it, or those that reference one of them,
+    have rows for partitions.
+    """
+    one: Table | None = table
+    while one is not None:
+        if one.foreign and (
+            _divided(one) or any(_divided(state.tables.get(key.target)) for key in one.foreign)
+        ):
+            return True
+        if _divided(one) and (one.schema, one.name) in state.ties.referenced:
+            return True
+        one = state.tables.get(one.parent) if one.parent is not None else None
+    return False
+
+
+def _divided(table: Table | None) -> bool:
+    """Whether a table has partitions or is one, or is not known."""
+    return table is None or bool(table.partitioned or table.levels or table.parent)

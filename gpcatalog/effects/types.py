@@ -13,12 +13,19 @@ from gpcatalog.capacity import toast
 from gpcatalog.effects.expansion import catalog_type
 from gpcatalog.effects.keys import fold, qualified
 
-# of varying length and no limit, as all types of extensions in use are
-_VARYING = frozenset(
+# of varying length and no limit, as most of the server are
+_OF_EXTENSIONS = frozenset(
+    """citext hstore geometry geography ltree lquery ltxtquery vector halfvec sparsevec seg raster""".split()
+)
+_VARYING = _OF_EXTENSIONS | frozenset(
     """text bytea json jsonb xml path polygon tsvector tsquery int2vector oidvector inet cidr bit varbit varchar bpchar numeric record
-    refcursor txid_snapshot pg_snapshot pg_node_tree gtsvector cstring citext hstore geometry geography ltree lquery ltxtquery vector
-    halfvec sparsevec seg raster int4range int8range numrange tsrange tstzrange daterange int4multirange int8multirange
-    nummultirange tsmultirange tstzmultirange datemultirange jsonpath anyarray aclitem[]""".split()
+    refcursor txid_snapshot pg_snapshot pg_node_tree gtsvector cstring int4range int8range numrange tsrange tstzrange
+    daterange int4multirange int8multirange nummultirange tsmultirange tstzmultirange datemultirange jsonpath anyarray
+    aclitem[]""".split()
+)
+# of the server, of a size that is not known here or not the same on all
+_OF_UNKNOWN_SIZE = frozenset(
+    """aclitem pg_dependencies pg_mcv_list pg_ndistinct smgr abstime reltime tinterval unknown gp_hyperloglog_estimator""".split()
 )
 # of the server itself: a type of that name in another schema is found behind them
 _BUILTIN = frozenset(
@@ -167,11 +174,17 @@ class Types:
             self.made[name] = made._replace(columns=made.columns + more)
         return more
 
-    def has_made(self, kind: exp.Expression) -> bool:
-        """Whether a type as written, or of which it is an array, is one of the script's."""
+    def outer(self, kind: exp.Expression) -> bool:
+        """Whether a type as written, or of which it is an array, is not one of the server's."""
         while isinstance(kind, exp.DataType) and kind.this == exp.DType.ARRAY and kind.expressions:
             kind = kind.expressions[0]
-        return catalog_type(kind)[0] in self.made
+        return self.outer_name(catalog_type(kind)[0])
+
+    def outer_name(self, name: str) -> bool:
+        """The same of a name as `catalog_type` gives it."""
+        if name in _OF_UNKNOWN_SIZE:
+            return False
+        return name in self.made or name in _OF_EXTENSIONS or not self.resolved(name, -1)[0]
 
     def resolved(self, name: str, typmod: int) -> tuple[str, int]:
         """The type that decides: of a domain what it is made of; "" for one that is not known.

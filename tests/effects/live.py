@@ -4,7 +4,8 @@
 
 Every file runs in a database of its own, which is dropped afterwards: connect as superuser to a server that nobody else uses. Of each
 statement that the server accepts, the rows that it adds to pg_class and pg_attribute of the coordinator and of one segment, its leaves
-and the files of relations (counted by rows of pg_class that have one) are compared with the prediction:
+and the files of relations (counted by rows of pg_class that have one) are compared with the prediction; rows of the other catalogs of
+the cost model, too, unless the prediction says that some of them are not counted:
 
     equal    the prediction says that it is complete, and every figure is the server's
     unknown  the prediction says what it does not know
@@ -40,6 +41,10 @@ from tests.capacity.live import Connection, Live, own_database
 from tests.recorded import Recording
 
 CATALOGS = ("pg_class", "pg_attribute")
+_ALL = """pg_index pg_constraint pg_type pg_depend pg_attrdef pg_inherits pg_rewrite pg_trigger""".split()
+_POSTGRES = [*_ALL, "pg_partitioned_table", "pg_sequence"]
+_GREENPLUM = ["pg_appendonly", "pg_attribute_encoding", "gp_distribution_policy"]
+_CLASSIC = ["pg_partition", "pg_partition_rule", "pg_partition_encoding"]
 # statements that would reach beyond the database, or would not come back
 _LEFT_OUT = re.compile(
     r"\s*(?:(?:create|drop|alter)\s+(?:database|tablespace|resource\s)|alter\s+system|load\b|checkpoint|reindex\s+(?:system|database)"
@@ -107,8 +112,18 @@ class Result:
         print(self.line("all"))
 
 
-def figures_query(classic: bool) -> str:
-    """SQL for rows of the two catalogs, files (an unlogged relation has a second one) and leaves (tables that hold rows)."""
+def other_catalogs(generation: str) -> list[str]:
+    """The catalogs of the cost model besides the two."""
+    if generation == "gp6":
+        return [*_ALL, *_GREENPLUM, *_CLASSIC]
+    return [*_POSTGRES, *_GREENPLUM, "gp_partition_template"] if generation == "gp7" else _POSTGRES
+
+
+def figures_query(generation: str, *, others: bool = True) -> str:
+    """SQL for rows of the two catalogs, files (an unlogged relation has a second one), leaves (tables that hold rows) and rows of the
+    other catalogs.
+    """
+    classic = generation == "gp6"
     leaves = "relkind IN ('r', 'm') AND oid >= 16384 AND relname !~ '^pg_bm_\\d+'"
     if classic:
         leaves += """ AND relstorage IN ('h', 'a', 'c') AND NOT EXISTS (SELECT 1 FROM pg_partition p WHERE p.parrelid = c.oid)
@@ -123,6 +138,8 @@ def figures_query(classic: bool) -> str:
         f"SELECT {files} FROM pg_class WHERE {stored}",
         f"SELECT count(*) FROM pg_class c WHERE {leaves}",
     ]
+    if others:
+        queries += [f"SELECT count(*) FROM pg_catalog.{c}" for c in other_catalogs(generation)]
     return "SELECT " + ", ".join(f"({query})" for query in queries)
 
 
@@ -131,14 +148,15 @@ FIGURES = (*CATALOGS, "files", "leaves")
 
 def counted(live: Live) -> Figures:
     """Figures of the coordinator, as the working session sees them, and of one segment."""
-    query = figures_query(live.generation == "gp6")
+    query = figures_query(live.generation)
+    names = (*FIGURES, *other_catalogs(live.generation))
     found: Figures = {}
     places: list[tuple[Instance, Connection]] = [(Instance.COORDINATOR, live.work)]
     places += [(Instance.SEGMENT, conn) for content, conn in live.instances.items() if content == 0]
     for instance, conn in places:
         row = conn.execute(query.encode()).fetchone()
         assert row is not None
-        found[instance] = Counter({c: int(str(n)) for c, n in zip(FIGURES, row, strict=True)})
+        found[instance] = Counter({c: int(str(n)) for c, n in zip(names, row, strict=True)})
     return found
 
 
@@ -159,6 +177,7 @@ class Observation:
     inside:  it ran in a transaction that had begun before
     whole:   no transaction was open before or after, so segments could be counted too
     made:    {"coordinator" or "segment": {figure: difference}}, of accepted statements; what did not change is left out
+    others:  the same of the other catalogs; None if they were not counted
     """
 
     text: str
@@ -166,6 +185,7 @@ class Observation:
     inside: bool = False
     whole: bool = False
     made: dict[str, dict[str, int]] = field(default_factory=dict)
+    others: dict[str, dict[str, int]] | None = None
     refusal: str = ""
 
 
@@ -194,12 +214,17 @@ def observe(live: Live, text: str, known: Figures) -> Observation:
     if not before:
         return Observation(text=text, outcome="ended")
     known.update(counted(live))
-    made = {
-        instance.name.lower(): {c: d for c, n in now.items() if (d := n - before[instance][c])}
-        for instance, now in known.items()
-    }
+    made: dict[str, dict[str, int]] = {}
+    others: dict[str, dict[str, int]] = {}
+    for instance, now in known.items():
+        changed = {c: d for c, n in now.items() if (d := n - before[instance][c])}
+        name = instance.name.lower()
+        made[name] = {c: d for c, d in changed.items() if c in FIGURES}
+        others[name] = {c: d for c, d in changed.items() if c not in FIGURES}
     whole = not inside and live.work.info.transaction_status == idle
-    return Observation(text=text, outcome="accepted", inside=inside, whole=whole, made=made)
+    return Observation(
+        text=text, outcome="accepted", inside=inside, whole=whole, made=made, others=others
+    )
 
 
 def off(found: Observation, wanted: Figures) -> dict[str, tuple[int, int]]:
@@ -215,6 +240,22 @@ def off(found: Observation, wanted: Figures) -> dict[str, tuple[int, int]]:
             counted_now = made.get(figure, 0)
             if counted_now != wanted[instance][figure]:
                 differences[f"{figure} {name}"] = (wanted[instance][figure], counted_now)
+    return differences
+
+
+def off_elsewhere(
+    found: Observation, wanted: Figures, generation: str
+) -> dict[str, tuple[int, int]]:
+    """The same of the other catalogs, where they were counted."""
+    differences = {}
+    for name, made in (found.others or {}).items():
+        instance = Instance[name.upper()]
+        if instance is Instance.SEGMENT and not found.whole:
+            continue
+        for catalog in other_catalogs(generation):
+            said, is_ = wanted[instance][catalog], made.get(catalog, 0)
+            if said != is_:
+                differences[f"{catalog} {name}"] = (said, is_)
     return differences
 
 
@@ -272,6 +313,8 @@ def compare(
         for instance in (Instance[name.upper()] for name in found.made)
     }
     differences = off(found, wanted)
+    if not effect.minor:
+        differences.update(off_elsewhere(found, wanted, edition.name))
     result.said.append(described(effect, edition))
     ends = found.inside and statement.words[0] in ("commit", "end", "rollback", "abort")
     if any(reason.startswith(REJECTED) for reason in effect.unknown):

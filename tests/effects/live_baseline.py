@@ -47,7 +47,7 @@ _OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema', 'gp_toolkit', 'pg_
 
 
 def _counted(conn: Connection, classic: bool) -> Counter[str]:
-    row = conn.execute(figures_query(classic).encode()).fetchone()
+    row = conn.execute(figures_query("gp6" if classic else "pg", others=False).encode()).fetchone()
     assert row is not None
     return Counter({c: int(str(n)) for c, n in zip(FIGURES, row, strict=True)})
 

@@ -10,6 +10,7 @@ from gpcatalog.effects.handlers import (  # noqa: F401 - importing them register
     hidden_code,
     indexes,
     merge_partitions,
+    other_catalogs,
     property_graphs,
     routines,
     schemas,

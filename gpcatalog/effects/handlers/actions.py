@@ -54,6 +54,30 @@ def affected_tables(state: SchemaState, table: Table, action: exp.Expression) ->
     return [table] if only else [table, *state.partitions_of(table), *state.inheriting(table)]
 
 
+def losing(
+    family: list[Table], has: Callable[[Table], bool], own: Callable[[Table], bool]
+) -> list[Table]:
+    """Which tables lose what the first of them does: those of whom it is not their own, and that
+    inherit it from no table that keeps it.
+
+    family: as `affected_tables` gives it, parents before children
+    """
+    by_name = {(one.schema, one.name): one for one in family}
+    lost = family[:1]
+    for one in family[1:]:
+        above = [by_name.get(key) for key in (one.parent, *one.inherits) if key is not None]
+        kept = any(a is not None and has(a) and a not in lost for a in above)
+        if has(one) and not own(one) and not kept:
+            lost.append(one)
+    return lost
+
+
+def own_constraints(table: Table, *, own: bool = True) -> None:
+    """Make all constraints that have one row each a table's own, or its parents'."""
+    table.columns = [replace(c, own_not_null=own and c.not_null) for c in table.columns]
+    table.checks = [replace(c, own=own) for c in table.checks]
+
+
 def unknown_toast(table: Table, edition: Edition) -> str:
     """Return which unknown column types leave it open whether the table has a TOAST relation, or
     "".

@@ -10,13 +10,14 @@ from sqlglot import exp
 
 from gpcatalog.capacity.model import Instance
 from gpcatalog.capacity.toast import toastable
-from gpcatalog.effects.definition import column, default_names, volatile
+from gpcatalog.effects.definition import column, default_names, require, sized, volatile
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.expansion import catalog_type
-from gpcatalog.effects.handlers.actions import acts, affected_tables, unknown_toast
-from gpcatalog.effects.handlers.sequences import drop_sequence
+from gpcatalog.effects.handlers.actions import acts, affected_tables, losing, unknown_toast
+from gpcatalog.effects.handlers.sequences import drop_sequence, note_defaults
 from gpcatalog.effects.handlers.views import doubt_views
 from gpcatalog.effects.keys import fold
+from gpcatalog.effects.outer_dependencies import note_outer
 from gpcatalog.effects.relations import Table
 from gpcatalog.model.storage import Storage
 
@@ -124,6 +125,8 @@ def _rewritten_by_column(state: SchemaState, table: Table, effect: Effect, defau
         }
     else:
         left = {instance: Counter({"pg_attribute_encoding": rows}) for instance in Instance}
+        if table.partitioned:  # those of a partition go with it
+            table.leave_out("rows of pg_attribute_encoding of added columns")
     for instance, counted in left.items():
         table.extra.setdefault(instance.value, Counter()).update(counted)
 
@@ -149,6 +152,7 @@ def _drop_owned(state: SchemaState, table: Table, name: str, effect: Effect) -> 
             table.owned.remove(sequence)
             del table.owners[sequence]
             drop_sequence(state, sequence, effect)
+            note_defaults(state, effect)
             if doubt_views(state, {sequence}, "views dropped by CASCADE"):
                 effect.add_unknown("views dropped by CASCADE")
 
@@ -184,10 +188,14 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
             t for t in state.inheriting(table) if (table.schema, table.name) in t.inherits
         ]:
             child.columns = [replace(c, local=True) if c.name == name else c for c in child.columns]
-    if str(action.args.get("behavior") or "") == "CASCADE" and doubt_views(
+    cascade = str(action.args.get("behavior") or "") == "CASCADE"
+    if cascade and doubt_views(
         state, {(t.schema, t.name) for t in family}, "views dropped by CASCADE"
     ):
         effect.add_unknown("views dropped by CASCADE")
+    for one in family if cascade else ():
+        if (one.schema, one.name) not in kept:
+            drop_references(state, one, _with_generated(one, name), effect)
     with state.changing(effect, *family):
         _drop_owned(state, table, name, effect)
         for one in family:
@@ -204,9 +212,7 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
             # what exists keeps its TOAST relation; partitions that come later may have none
             if not one.toast_missing and one.columns_call_for_toast(state.edition):
                 one.toasted, one.toasted_at = True, one.dropped + 1
-            gone = {name}  # with the columns that are generated from it
-            while more := {c.name for c in one.columns if c.generated & gone} - gone:
-                gone |= more
+            gone = _with_generated(one, name)
             one.columns = [c for c in one.columns if c.name not in gone]
             one.dropped += len(gone)
             one.drop_keys([key for key in one.indexes if gone & key.reads], state.edition)
@@ -214,6 +220,30 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
             one.drop_odd_keys(set(), state.edition, columns=gone)
             one.checks = [c for c in one.checks if not gone & c.reads]
             one.foreign = [f for f in one.foreign if not gone & set(f.columns)]
+
+
+def _with_generated(table: Table, name: str) -> set[str]:
+    """A column, with those that are generated from it."""
+    gone = {name}
+    while more := {c.name for c in table.columns if c.generated & gone} - gone:
+        gone |= more
+    return gone
+
+
+def drop_references(state: SchemaState, table: Table, gone: set[str], effect: Effect) -> None:
+    """Drop the foreign keys that reference columns of a table, which still has them."""
+    key = table.schema, table.name
+    for other in state.tables.values():
+        if not any(f.target == key for f in other.foreign):
+            continue
+        if not table.primary_key and not all(f.to for f in other.foreign if f.target == key):
+            effect.minor.append("foreign keys dropped by CASCADE")
+        kept = [
+            f for f in other.foreign if f.target != key or not gone & set(f.to or table.primary_key)
+        ]
+        if len(kept) < len(other.foreign):
+            with state.changing(effect, other):
+                other.foreign = kept
 
 
 def _retype(
@@ -226,10 +256,18 @@ def _retype(
         effect.add_unknown(f"unknown type of {table.columns[at].name} (TOAST relation)")
     if table.toasted or table.toast_doubt:
         effect.add_unknown(table.toast_doubt or "TOAST relation after a rewrite")
-    own = state.types.has_made(kind)
-    table.columns[at] = replace(table.columns[at], type=new, typmod=typmod, own_type=own)
+    own = state.types.outer(kind)
+    table.columns[at] = replace(
+        table.columns[at], type=new, typmod=typmod, own_type=own, sized=sized(kind)
+    )
     if called and not table.needs_toast(state.edition):
         table.toasted = False  # only a rewrite makes a type of a fixed length
+
+
+def _required(table: Table, name: str) -> tuple[bool, bool]:
+    """Whether a column is NOT NULL, and by the table's own constraint."""
+    found = next((c for c in table.columns if c.name == name), None)
+    return (found.not_null, found.own_not_null) if found is not None else (False, False)
 
 
 @acts("AlterColumnAction")
@@ -248,6 +286,7 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
         effect.add_unknown(f"unknown column {name}")
         return
     family = affected_tables(state, table, action)
+    nullable = losing(family, lambda t: _required(t, name)[0], lambda t: _required(t, name)[1])
     with state.changing(effect, *family):
         for one in family:
             if kind is not None:
@@ -258,7 +297,10 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                 if action.args.get("default") is not None:
                     value = action.args["default"]
                     null = isinstance(value, exp.Null)
-                    one.columns[at] = replace(c, default=not null, named=default_names(value))
+                    note_outer(state.types, state.ties, one, value)
+                    one.columns[at] = replace(
+                        c, default=c.stores_null or not null, named=default_names(value)
+                    )
                 elif form == "DROP DEFAULT":
                     one.columns[at] = replace(c, default=False, named=0)
                 elif action.args.get("storage") is not None:
@@ -270,9 +312,9 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                         )  # a relation that is there stays
                     one.columns[at] = replace(c, plain=plain)
                 elif form == "SET NOT NULL":
-                    one.columns[at] = replace(c, not_null=True)
-                elif form == "DROP NOT NULL":
-                    one.columns[at] = replace(c, not_null=False)
+                    require(one, (name,), own=one is table)
+                elif form == "DROP NOT NULL" and any(one is x for x in nullable):
+                    one.columns[at] = replace(c, not_null=False, own_not_null=False)
                 elif kind is not None:
                     _retype(state, one, at, kind, effect)
                 elif form.startswith("ADD GENERATED"):

@@ -12,15 +12,18 @@ from sqlglot import exp
 
 from gpcatalog.capacity.model import Instance
 from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.definition import check_name
 from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.expansion import PartitionExpander, storage_of, template_sizes
-from gpcatalog.effects.handlers.actions import NO_ROWS, acts
+from gpcatalog.effects.handlers.actions import NO_ROWS, acts, own_constraints
 from gpcatalog.effects.handlers.indexes import doubt_equality
-from gpcatalog.effects.keys import child_name, fold, like_of
+from gpcatalog.effects.keys import Check, child_name, fold, like_of
+from gpcatalog.effects.outer_dependencies import FOREIGN, TEMPLATE
 from gpcatalog.effects.partition_lookup import locate
 from gpcatalog.effects.refused_partitions import note_bound
 from gpcatalog.effects.rejoin import rejoin
 from gpcatalog.effects.relations import Level, Odd, Partition, Table
+from gpcatalog.effects.ties import keys_of_partitions
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -89,6 +92,7 @@ def _grow(
             one.odd = one.odd.with_own(state.edition.name, own, one.storage, stored=one.is_leaf)
     _doubt_equal_indexes(state, table, effect)
     if level and state.edition.classic and table.levels[level].template:
+        table.leave_out(TEMPLATE)
         _into_template(table.levels[level], siblings, parts, action, effect)
     siblings += parts
     table.counted(parts, 1)
@@ -357,6 +361,8 @@ def _split_among(
     if any(one.odd != Odd() for one in part.walk()) or table.only:
         effect.add_unknown("indexes and TOAST relation of the split partition")
     _doubt_equal_indexes(state, table, effect)
+    if state.edition.classic:  # their constraints are no longer those of the table
+        table.leave_out("constraints after SPLIT PARTITION")
     bounds = max((p.bounds for p in siblings), default=1)
     new = replace(
         part,
@@ -407,6 +413,7 @@ def _exchange_with(
         return
     if other is None or not other.known or not table.known:
         effect.add_unknown("unknown table in EXCHANGE PARTITION")
+        _doubt_external(state, action.args["table"])
         return
     if part.odd != Odd() or table.only:
         effect.add_unknown("indexes and TOAST relation of the exchanged partition")
@@ -424,6 +431,9 @@ def _exchange_with(
     same = len(other.indexes) == len(table.indexes)
     if not same and (state.edition.classic or other.indexes):
         effect.add_unknown("indexes of the exchanged table")
+    if state.edition.classic:  # each keeps the constraint of its bounds, and its array type
+        for one in (table, other):
+            one.leave_out("constraints and types after EXCHANGE PARTITION")
     with state.changing(effect, table, other):
         if not same and not other.indexes:
             other.indexes = list(
@@ -434,6 +444,13 @@ def _exchange_with(
         part.unlogged, other.unlogged = other.unlogged, own
         was = table.dropped - part.born
         part.born, other.dropped = table.dropped - other.dropped, was
+
+
+def _doubt_external(state: SchemaState, name: exp.Expression) -> None:
+    """An external or foreign table that is a partition from here on gets the columns of its table."""
+    key = state.known_name(name, state.views)
+    if key in state.views:
+        state.views[key] = replace(state.views[key], columns=None, output=None)
 
 
 @acts("SetSubpartitionTemplate")
@@ -461,16 +478,16 @@ def _attach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
     child = state.find(action.this)
     if child is None or not child.known or not table.known:
         effect.add_unknown("unknown table in ATTACH PARTITION")
+        _doubt_external(state, action.this)
         return
     if child is table or table in state.partitions_of(child):
         effect.add_unknown(REJECTED + "a table cannot be a partition of itself")
         return
-    if child.foreign or table.foreign:
-        effect.minor.append("rows of foreign keys of partitioned tables")
     if child.partitioned and child.parts and table.indexes:
         effect.add_unknown("indexes of the partitions of the attached table")
     with state.changing(effect, child, *state.partitions_of(child)):
         child.parent = (table.schema, table.name)
+        own_constraints(child, own=False)
         for key in table.indexes:
             doubt_equality(table, key, (child, *state.partitions_of(child)), effect)
             settled: list[Table] = []
@@ -501,7 +518,17 @@ def _detach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
     if any(k.constraint for k in child.indexes):
         effect.minor.append("constraints kept by the detached table")
     with state.changing(effect, child):
+        # PostgreSQL 19 makes none
+        if action.args.get("concurrently") and child.parent and state.edition.base < 19:
+            # the bound becomes a CHECK constraint
+            read = _keys_above(state, child)
+            names = {c.name for c in child.columns}
+            if read is None or not read <= names:
+                effect.minor.append("constraints kept by the detached table")
+            else:
+                child.checks.append(Check(check_name(child, read), frozenset(read)))
         child.parent = None
+        own_constraints(child)
         child.array_missing = (
             child.storage is Storage.HEAP
             and not _leaf_has_array_type(state)
@@ -509,9 +536,27 @@ def _detach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
         )
         child.array_kept = False
         _note(state, child)
+    if keys_of_partitions(state, table):
+        child.leave_out(FOREIGN)
+    if state.edition.greenplum and (child.partitioned or child.levels):
+        child.leave_out(TEMPLATE)
+        effect.minor.append(TEMPLATE)
     state.detach_indexes(child)
     key = (child.schema, child.name)
     table.own_children = [name for name in table.own_children if name != key]
+
+
+def _keys_above(state: SchemaState, child: Table) -> set[str] | None:
+    """Columns of the partition keys of all tables above; None where one is not known."""
+    found: set[str] = set()
+    above = child.parent
+    while above is not None:
+        table = state.tables.get(above)
+        if table is None or not table.levels:
+            return None
+        found |= set(table.levels[0].keys)
+        above = table.parent
+    return found
 
 
 def _note(state: SchemaState, child: Table) -> None:

@@ -13,7 +13,7 @@ from sqlglot import exp
 from gpcatalog.capacity.generation import generation
 from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.effects.definition import constraint
+from gpcatalog.effects.definition import constraint, deferrable, require, traits_of
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.expansion import options_of, storage_of
 from gpcatalog.effects.handlers.actions import (
@@ -23,15 +23,19 @@ from gpcatalog.effects.handlers.actions import (
     action_says_only,
     acts,
     affected_tables,
+    losing,
+    own_constraints,
 )
 from gpcatalog.effects.handlers.alter_columns import set_oids
 from gpcatalog.effects.handlers.indexes import attach_index, owners_of_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.sequences import rename_sequence
 from gpcatalog.effects.handlers.views import alter_foreign, doubt_views
-from gpcatalog.effects.keys import Key, fold, qualified
+from gpcatalog.effects.keys import Check, Key, fold, qualified
+from gpcatalog.effects.outer_dependencies import FOREIGN, NOT_NULL, note_taken_over
 from gpcatalog.effects.relations import Partition, Table
 from gpcatalog.effects.renames import move_table
+from gpcatalog.effects.ties import keys_of_partitions
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -239,7 +243,6 @@ def _add_constraint(
         state.find(
             element.args["kind"].this
         )  # a partition becomes a table of its own now, not while changes are measured
-        effect.minor.append("rows of foreign keys of partitioned tables")
     if not action_says_only(action):
         state.separate_odd(table)
     family = affected_tables(state, table, action)
@@ -257,15 +260,16 @@ def _add_constraint(
         effect.add_unknown("constraint added to the parent ONLY")
         return
     made: list[Key] = []
+    checks: list[Check] = []
     with state.changing(effect, *family):
         for one in family:
-            if table.inherited and one is not table and not one.parent:
-                _inherit_check(state, one, element, unknown)
+            if one is not table and (not one.parent or isinstance(kind, gx.CheckConstraint)):
+                _inherit_constraint(one, element, checks)
                 continue
-            keys = len(one.indexes)
+            keys, before = len(one.indexes), len(one.checks)
             constraint(state, one, element, unknown)
             if one is table:
-                made = one.indexes[keys:]
+                made, checks = one.indexes[keys:], one.checks[before:]
             else:
                 del one.indexes[keys:]
                 one.indexes += [
@@ -275,17 +279,24 @@ def _add_constraint(
         effect.add_unknown(reason)
 
 
-def _inherit_check(
-    state: SchemaState, child: Table, element: exp.Expression, unknown: list[str]
-) -> None:
-    """Inherit a CHECK constraint, unless it says NO INHERIT or the child has one of that name."""
-    if (
-        isinstance(element.args.get("kind"), gx.CheckConstraint)
-        and "NO INHERIT" not in element.sql("greenplum").upper()
-    ):
-        name = fold(element.args.get("this"))
-        if not name or all(c.name != name for c in child.checks):
-            constraint(state, child, element, unknown)
+def _inherit_constraint(child: Table, element: exp.Expression, checks: list[Check]) -> None:
+    """Inherit CHECK constraints, unless the child has one of that name, and NOT NULL; neither if it
+    says NO INHERIT.
+
+    checks: those that its parent got
+    """
+    names = {c.name for c in child.checks}
+    if child.parent is not None:  # of a partition it becomes that of its table
+        merged = {c.name for c in checks}
+        child.checks = [replace(c, own=c.own and c.name not in merged) for c in child.checks]
+    child.checks += [replace(c, own=False) for c in checks if not c.alone and c.name not in names]
+    kind = element.args["kind"]
+    if not isinstance(kind, gx.KeyConstraint) or "NO INHERIT" in traits_of(element):
+        return
+    if kind.args.get("kind") == "NOT NULL":
+        require(child, (fold(kind.args.get("index")),), own=False)
+    elif kind.args.get("kind") == "PRIMARY KEY":
+        require(child, [fold(c) for c in kind.expressions], own=False)
 
 
 def _promote(state: SchemaState, table: Table, element: exp.Expression, effect: Effect) -> None:
@@ -296,15 +307,20 @@ def _promote(state: SchemaState, table: Table, element: exp.Expression, effect: 
     if key is None:
         effect.add_unknown(f"unknown index {old}")
         return
+    if key.of:
+        note_taken_over(state.ties, table)
     with state.changing(effect, table):
         name = fold(element.args.get("this")) or old
         table.indexes = [
-            replace(k, name=name, constraint=True) if k is key else k for k in table.indexes
+            (
+                replace(k, name=name, constraint=True, deferrable=deferrable(element))
+                if k is key
+                else k
+            )
+            for k in table.indexes
         ]
         if kind.args["kind"] == "PRIMARY KEY":
-            table.columns = [
-                replace(c, not_null=True) if c.name in key.simple else c for c in table.columns
-            ]
+            require(table, key.simple)
 
 
 @acts("DropConstraint")
@@ -321,13 +337,23 @@ def _drop_constraint(
         if not action.args.get("exists"):
             effect.add_unknown(f"unknown constraint {name}")
         return
+    if found_keys and keys_of_partitions(state, table):
+        effect.minor.append(FOREIGN)
     family = affected_tables(state, table, action)
+    unchecked = losing(family, lambda t: _check(t, name) is not None, lambda t: _owns(t, name))
+    if state.edition.greenplum and any(_owns(one, name) for one in family[1:]):
+        for one in family:  # segments drop those that the coordinator keeps
+            one.leave_out(_ON_SEGMENTS)
+        effect.minor.append(_ON_SEGMENTS)
+    if len(family) == 1:  # ONLY: it becomes the children's own
+        _own_check([*state.partitions_of(table), *state.inheriting(table)], table, name)
     with state.changing(effect, *family):
         for one in family:
             if found:
                 below = found if one is table else [key for key in one.indexes if key.of == name]
                 one.drop_keys(below, state.edition)
-            one.checks = [c for c in one.checks if c.name != name]
+            if any(one is x for x in unchecked):
+                one.checks = [c for c in one.checks if c.name != name]
             one.foreign = [f for f in one.foreign if f.name != name]
     if found and str(action.args.get("behavior") or "") == "CASCADE":
         keys = {(t.schema, t.name) for t in family}
@@ -337,6 +363,52 @@ def _drop_constraint(
         for other in state.tables.values():
             if any(f.target == (table.schema, table.name) for f in other.foreign):
                 effect.add_unknown("foreign keys dropped by CASCADE")
+
+
+_ON_SEGMENTS = "constraints that a table and its children have in common, on segments"
+
+
+def _check(table: Table, name: str) -> Check | None:
+    return next((c for c in table.checks if c.name == name), None)
+
+
+def _owns(table: Table, name: str) -> bool:
+    check = _check(table, name)
+    return check is not None and check.own
+
+
+def _own_check(children: list[Table], table: Table, name: str) -> None:
+    key = table.schema, table.name
+    for child in children:
+        if key in (child.parent, *child.inherits):
+            child.checks = [replace(c, own=True) if c.name == name else c for c in child.checks]
+
+
+@acts("AlterConstraint")
+def _alter_constraint(
+    state: SchemaState, table: Table, action: exp.Expression, effect: Effect
+) -> None:
+    """A foreign key that is not enforced has no triggers (PostgreSQL 18)."""
+    traits = traits_of(action)
+    if traits.isdisjoint(("ENFORCED", "NOT ENFORCED")):
+        return
+    name, enforced = fold(action.this), "NOT ENFORCED" not in traits
+    with state.changing(effect, table):
+        table.foreign = [
+            replace(f, enforced=enforced) if f.name == name else f for f in table.foreign
+        ]
+
+
+@acts("InheritConstraint")
+def _inherit_named(
+    state: SchemaState, table: Table, action: exp.Expression, effect: Effect
+) -> None:
+    """ALTER CONSTRAINT … INHERIT and NO INHERIT of a NOT NULL constraint, whose name is not kept."""
+    family = [table, *state.partitions_of(table), *state.inheriting(table)]
+    if len(family) > 1:
+        effect.minor.append(NOT_NULL)
+    for one in family:
+        one.leave_out(NOT_NULL)
 
 
 def _change_storage(
@@ -449,6 +521,9 @@ def _rename_constraint(
 
 @acts("SetSchema")
 def _set_schema(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+    if fold(action.this) in ("pg_catalog", "pg_temp"):  # nothing depends on those of the server
+        effect.minor.append("dependency on the schema")
+        table.leave_out("dependency on the schema")
     move_table(state, table, fold(action.this), table.name)
 
 
@@ -469,6 +544,7 @@ def _inherit(state: SchemaState, table: Table, action: exp.Expression, effect: E
             table.inherits = tuple(t for t in table.inherits if t != key)
             if not table.inherits:
                 table.columns = [replace(c, local=True) for c in table.columns]
+                own_constraints(table)
 
 
 @acts("OwnerTo")

@@ -25,6 +25,7 @@ from gpcatalog.effects.handlers.indexes import create_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.views import create_external, create_view
 from gpcatalog.effects.keys import Column, fold, qualified
+from gpcatalog.effects.outer_dependencies import TEMPLATE, note_dependencies, note_inherited
 from gpcatalog.effects.query_columns import columns_of, read_names
 from gpcatalog.effects.refused_partitions import note_bound
 from gpcatalog.effects.relations import Table
@@ -153,6 +154,9 @@ def _expand_partitions(state: SchemaState, table: Table, by: exp.Expression) -> 
     table.levels = levels_of(by)
     table.partitioned = True
     template_sizes(state.edition, table, state.zone)
+    elements = (element for level in table.levels for element in level.template or ())
+    if state.edition.classic and any(e.args.get("encoding") is not None for e in elements):
+        table.leave_out(TEMPLATE)
     parts = by.args.get("partitions")
     if parts:
         grower = PartitionExpander(state.edition, table, state.zone, table.options)
@@ -176,8 +180,6 @@ def created(state: SchemaState, table: Table, of: exp.Expression | None = None) 
     effect = Effect(
         verb="create", table=table, unknown=list(table.unknown), new_parts=list(table.parts)
     )
-    if of is not None or (table.foreign and table.partitioned):
-        effect.minor.append("rows of foreign keys of partitioned tables")
     if table.kind == "MATERIALIZED VIEW":
         effect.minor.append("dependencies of a view")
     if table.known:
@@ -232,6 +234,7 @@ def inherit_columns(state: SchemaState, table: Table, node: exp.Expression) -> l
             continue
         parents.append(parent)
         parent.inherited = True
+        note_inherited(state.ties, table, parent)
         table.oids = table.oids or parent.oids
     table.inherits = tuple((parent.schema, parent.name) for parent in parents)
     return parents
@@ -250,7 +253,8 @@ def inherit_partition(state: SchemaState, table: Table, of: exp.Expression, meth
     table.columns = [c.of_partition() for c in parent.columns]
     for key in (*parent.indexes, *parent.only):
         table.indexes.append(key.for_partition(table))
-    table.checks = list(parent.checks)
+    table.checks = [replace(c, own=False) for c in parent.checks]
+    table.not_counted = parent.not_counted
     table.toasted = False
     if (
         not method
@@ -273,7 +277,16 @@ def columns_of_query(
         return
     given = [fold(n.this if isinstance(n, exp.ColumnDef) else n) for n in names]
     found = [replace(c, name=given[i] if i < len(given) else c.name) for i, c in enumerate(found)]
-    table.columns = [Column(c.name, *state.types.resolved(c.type, c.typmod)) for c in found]
+    if any(not c.type for c in found):
+        note_dependencies(state.ties, table)
+    table.columns = [
+        Column(
+            c.name,
+            *state.types.resolved(c.type, c.typmod),
+            own_type=bool(c.type) and (c.own_type or state.types.outer_name(c.type)),
+        )
+        for c in found
+    ]
     note_toast(state, table)
 
 

@@ -10,7 +10,7 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.dependents import ALONE
 from gpcatalog.effects.handlers.indexes import drop_indexes
 from gpcatalog.effects.handlers.nodes import cascades
-from gpcatalog.effects.handlers.registry import DROPS, NO_RELATIONS, drops, handles
+from gpcatalog.effects.handlers.registry import DROPPED, DROPS, NO_RELATIONS, drops, handles
 from gpcatalog.effects.handlers.views import drop_dependent_views
 from gpcatalog.effects.keys import qualified
 from gpcatalog.effects.relations import Table
@@ -29,12 +29,12 @@ def drop(state: SchemaState, tree: exp.Expression) -> Effect:
     if (handler := DROPS.get(str(kind))) is not None:
         return handler(state, tree)
     if kind in NO_RELATIONS:
-        effect.minor.append("catalog rows of the dropped objects")
+        effect.minor.append(DROPPED)
         if cascades(tree) and kind not in ALONE:
             effect.add_unknown("other objects dropped by CASCADE")
         effect.verb = ""
         return effect
-    return Effect(unknown=["catalog rows of the dropped objects"])
+    return Effect(unknown=[DROPPED])
 
 
 @drops("TABLE", "MATERIALIZED VIEW")

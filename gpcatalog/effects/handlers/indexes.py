@@ -33,8 +33,11 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
         effect.add_unknown(f"unknown table {target.sql('greenplum')}")
         state.note_change_by_name(target)
         return effect
-    if table.uncounted:
-        effect.add_unknown(table.uncounted)
+    for one in (table, *state.partitions_of(table)):
+        if not one.known:
+            effect.add_unknown(one.unknown_definition)
+        if one.uncounted:
+            effect.add_unknown(one.uncounted)
     name = fold(tree.this.args.get("this"))
     if name and tree.args.get("exists") and owners_of_index(state, table.schema, name):
         return effect
@@ -45,7 +48,7 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
     if says_only(target):
         family = [table]
     key = index_key(
-        table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique"))
+        state, table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique"))
     )
     if not says_only(target):
         doubt_equality(table, key, family[1:], effect)
@@ -113,7 +116,7 @@ def _index_of_partition(
     ):
         return effect
     unique = bool(tree.this.args.get("unique"))
-    key = index_key(table, name, tree.this.args["params"], unique=unique, of=part.name)
+    key = index_key(state, table, name, tree.this.args["params"], unique=unique, of=part.name)
     effect.table = table
     effect.targets.append((table, sum(one.is_leaf for one in part.walk())))
     effect.exclusive = False

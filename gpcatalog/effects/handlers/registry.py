@@ -6,6 +6,7 @@ A kind that is in none of these lists has an unknown effect.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -59,20 +60,17 @@ def drops(*kinds: str) -> Callable[[Handler], Handler]:
 
 # statements that change no relation, column or file
 NO_EFFECT = frozenset(
-    """AlterAggregate AlterCollation AlterConversion AlterDefaultPrivileges AlterDomain AlterEventTrigger AlterForeignDataWrapper
-    AlterFunction AlterGroup AlterLanguage AlterLargeObject AlterOperator AlterPolicy AlterProtocol AlterPublication AlterResourceGroup
-    AlterResourceQueue AlterRule AlterServer AlterStatistics AlterSubscription AlterSystem AlterTablespace AlterTextSearch
-    AlterTrigger AlterUserMapping Analyze Checkpoint CloseCursor CommentOn Copy CreateAccessMethod CreateAssertion CreateCast
-    CreateCollation CreateConversion CreateDatabase CreateEventTrigger CreateForeignDataWrapper CreateGroup CreateLanguage CreateOperator
-    CreateOperatorClass CreateOperatorFamily CreateProtocol CreatePublication CreateResourceGroup CreateResourceQueue CreateRole
-    CreateServer CreateSubscription CreateTablespace CreateTextSearch CreateTransform CreateUserMapping Deallocate DeclareCursor
-    DropAssertion DropDatabase DropResource DropRole DropSubscription DropTablespace DropUserMapping Execute Fetch Grant GrantRole Listen
-    Load Lock Move Notify Prepare ReassignOwned Refresh Reindex Retrieve Revoke RevokeRole SecurityLabel SetConstraints ShowVariable
-    Unlisten Values TableQuery MergeRows Wait""".split()
+    """AlterAggregate AlterCollation AlterConversion AlterEventTrigger AlterForeignDataWrapper AlterFunction AlterGroup AlterLanguage
+    AlterLargeObject AlterProtocol AlterResourceGroup AlterResourceQueue AlterRule AlterServer AlterStatistics AlterSubscription
+    AlterSystem AlterTablespace AlterTrigger AlterUserMapping Analyze Checkpoint CloseCursor CommentOn Copy CreateAssertion
+    CreateDatabase CreateGroup CreateResourceGroup CreateResourceQueue CreateRole CreateTablespace Deallocate DeclareCursor
+    DropAssertion DropDatabase DropResource DropRole DropTablespace Execute Fetch Grant GrantRole Listen Load Lock Move Notify
+    Prepare ReassignOwned Refresh Reindex Retrieve Revoke RevokeRole SecurityLabel SetConstraints ShowVariable Unlisten Values
+    TableQuery MergeRows Wait""".split()
 )
 # the same, unless CASCADE drops dependent objects
 UNLESS_CASCADE = frozenset("DropAggregate DropCast DropLanguage DropOperator DropTransform".split())
-# statements that create objects that are not relations: their rows are not counted
+# statements that create or change objects that are not relations: their rows are not counted
 MINOR = {
     "CreateFunction": "catalog rows of a function",
     "CreateProcedure": "catalog rows of a procedure",
@@ -82,6 +80,31 @@ MINOR = {
     "CreatePolicy": "catalog rows of a policy",
     "CreateStatistics": "catalog rows of extended statistics",
     "CreateStatisticsUnnamed": "catalog rows of extended statistics",
+    "AlterDefaultPrivileges": "catalog rows of default privileges",
+    "CreateAccessMethod": "catalog rows of an access method",
+    "CreateCast": "catalog rows of a cast",
+    "CreateCollation": "catalog rows of a collation",
+    "CreateConversion": "catalog rows of a conversion",
+    "CreateEventTrigger": "catalog rows of an event trigger",
+    "CreateForeignDataWrapper": "catalog rows of a foreign data wrapper",
+    "CreateLanguage": "catalog rows of a language",
+    "CreateOperator": "catalog rows of an operator",
+    "CreateOperatorClass": "catalog rows of an operator class",
+    "CreateOperatorFamily": "catalog rows of an operator family",
+    "CreateProtocol": "catalog rows of a protocol",
+    "CreatePublication": "catalog rows of a publication",
+    "CreateServer": "catalog rows of a foreign server",
+    "CreateSubscription": "catalog rows of a subscription",
+    "CreateTextSearch": "catalog rows of text search objects",
+    "CreateTransform": "catalog rows of a transform",
+    "CreateUserMapping": "catalog rows of a user mapping",
+    "AlterDomain": "constraints of a domain",
+    "AlterOperator": "catalog rows of an operator",
+    "AlterPolicy": "catalog rows of a policy",
+    "AlterPublication": "catalog rows of a publication",
+    "AlterTextSearch": "catalog rows of text search objects",
+    "DropSubscription": "catalog rows of a subscription",
+    "DropUserMapping": "catalog rows of a user mapping",
 }
 NO_RELATIONS = frozenset(
     """FUNCTION PROCEDURE AGGREGATE TRIGGER RULE POLICY STATISTICS OPERATOR CAST COLLATION CONVERSION ROLE USER GROUP LANGUAGE PUBLICATION
@@ -99,3 +122,16 @@ NO_RELATIONS = frozenset(
 NOT_COUNTED = {
     "ImportForeignSchema": "foreign tables created by IMPORT FOREIGN SCHEMA",
 }
+DROPPED = "catalog rows of the dropped objects"
+
+
+def without_handler(kind: str, *, cascade: bool) -> Effect:
+    """The effect of a statement of a kind that no function handles; cascade: it says CASCADE."""
+    if kind in MINOR:
+        return Effect(minor=[MINOR[kind]])
+    if kind in NO_EFFECT:
+        return Effect()
+    if kind in UNLESS_CASCADE and not cascade:
+        return Effect(minor=[DROPPED])
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).upper()
+    return Effect(unknown=[NOT_COUNTED.get(kind) or f"effect of {words}"])

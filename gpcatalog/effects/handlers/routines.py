@@ -13,7 +13,7 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.effect import BLOCK_UNKNOWN, REJECTED, Effect
 from gpcatalog.effects.handlers.create_table import columns_of_query, created, set_storage
 from gpcatalog.effects.handlers.nodes import cascades
-from gpcatalog.effects.handlers.registry import MINOR, handles
+from gpcatalog.effects.handlers.registry import DROPPED, MINOR, handles
 from gpcatalog.effects.handlers.session import set_variable
 from gpcatalog.effects.keys import fold, qualified, unknown_table
 from gpcatalog.effects.plpgsql import Variables
@@ -360,10 +360,10 @@ def drop_functions(state: SchemaState, tree: exp.Expression) -> Effect:
     """DROP FUNCTION, PROCEDURE or ROUTINE; with CASCADE, relations may depend on them."""
     forget_routines(state, tree, "DropFunction")
     if not cascades(tree):
-        return Effect()
+        return Effect(minor=[DROPPED])
     if _may_be_used(state, tree):
         return Effect(unknown=["effect of DROP FUNCTION"])
-    return Effect(minor=["catalog rows of the dropped objects"])
+    return Effect(minor=[DROPPED])
 
 
 def _may_be_used(state: SchemaState, tree: exp.Expression) -> bool:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.drops import drop_foreign_keys
 from gpcatalog.effects.handlers.nodes import cascades
-from gpcatalog.effects.handlers.registry import drops, handles
+from gpcatalog.effects.handlers.registry import DROPPED, drops, handles
 from gpcatalog.effects.handlers.sequences import drop_sequence, rename_sequence
 from gpcatalog.effects.handlers.views import drop_dependent_views, drop_view, rename_read
 from gpcatalog.effects.keys import fold
@@ -59,7 +59,7 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
     """DROP SCHEMA: with CASCADE all known objects in it; as for DROP TABLE IF EXISTS, an unknown
     schema does not exist.
     """
-    effect = Effect(verb="drop", minor=["catalog rows of the dropped objects"])
+    effect = Effect(verb="drop", minor=[DROPPED])
     names = [
         fold(n if isinstance(n, exp.Identifier) else n.args.get("this"))
         for n in tree.args.get("simple") or tree.args.get("names") or ()

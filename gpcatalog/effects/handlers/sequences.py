@@ -12,6 +12,7 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
 from gpcatalog.effects.keys import fold
+from gpcatalog.effects.outer_dependencies import DEFAULTS
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -118,6 +119,14 @@ def _set_logged(state: SchemaState, key: tuple[str, str], effect: Effect, *, log
         (state.unlogged_sequences.discard if logged else state.unlogged_sequences.add)(key)
 
 
+def note_defaults(state: SchemaState, effect: Effect) -> None:
+    """Note that defaults that name a dropped sequence went with it."""
+    effect.minor.append(DEFAULTS)
+    for table in state.tables.values():
+        if any(c.named and not c.serial and not c.generated for c in table.columns):
+            table.leave_out(DEFAULTS)
+
+
 @drops("SEQUENCE")
 def drop_sequences(state: SchemaState, tree: exp.Expression) -> Effect:
     """DROP SEQUENCE."""
@@ -125,7 +134,7 @@ def drop_sequences(state: SchemaState, tree: exp.Expression) -> Effect:
     if cascades(tree):
         if state.views or any(t.reads for t in state.tables.values()) or state.existing is not None:
             effect.add_unknown("views dropped by CASCADE")
-        effect.minor.append("defaults dropped by CASCADE")
+        note_defaults(state, effect)
     for name in tree.args.get("names") or ():
         key = state.known_name(name, state.sequences)
         if key not in state.sequences:

@@ -106,6 +106,8 @@ def drop_views(state: SchemaState, tree: exp.Expression) -> Effect:
 def drop_view(state: SchemaState, key: tuple[str, str], effect: Effect) -> None:
     """Take one view away, with its rows and files."""
     view = state.views.pop(key)
+    if "dependencies of a view" not in effect.minor:
+        effect.minor.append("dependencies of a view")
     if view.columns is None:
         effect.add_unknown(f"unknown columns of view {key[1]}")
         return
@@ -214,6 +216,10 @@ def _add_sequences(state: SchemaState, number: int, effect: Effect) -> None:
         effect.add(instance, auxiliary_rows.sequence(state.edition, instance), number)
 
 
+# actions that change no row of other catalogs
+_SAME_ROWS = ("RenameTo", "RenameColumnTo", "SetSchema", "EnableDisable", "ReplicaIdentity")
+
+
 @handles("AlterForeignTable", "AlterExternalTable")
 def alter_foreign(state: SchemaState, tree: exp.Expression) -> Effect:
     """ALTER of a foreign or external table or of a view: only a new column adds a row."""
@@ -231,6 +237,8 @@ def alter_foreign(state: SchemaState, tree: exp.Expression) -> Effect:
             else []
         ),
     )
+    if any(type(a).__name__ not in _SAME_ROWS for a in actions):
+        effect.minor.append("rows of a view or foreign table in other catalogs")
     serial = _serial_columns(state, key, actions, effect)
     if (known := state.views.get(key)) is not None:
         same = all(type(a).__name__ in ("OwnerTo", "RenameTo", "SetSchema") for a in actions)

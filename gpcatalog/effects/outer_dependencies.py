@@ -1,0 +1,193 @@
+"""What expressions of a table or an index depend on besides its columns: functions, collations,
+operators and types that are not the server's own.
+
+Each is a row of pg_depend, which is not counted: how many there are is known to the server alone.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.expansion import catalog_type
+from gpcatalog.effects.keys import fold
+from gpcatalog.effects.relations import Table
+from gpcatalog.effects.ties import Ties
+from gpcatalog.effects.types import Types
+
+STATISTICS = "catalog rows of extended statistics"
+NOT_NULL = "NOT NULL constraints after ALTER CONSTRAINT"
+FOREIGN = "rows of foreign keys of partitioned tables"
+DEFAULTS = "defaults dropped by CASCADE"
+OF_PARTITIONS = "rows in other catalogs of indexes that partitions alone have"
+TEMPLATE = "rows of a subpartition template"
+DEPENDENCIES = "dependencies on functions, types, collations and operators"
+
+# functions that every server has, of any arguments; tests/effects/test_outer_dependencies.py asks them
+SERVER_FUNCTIONS = frozenset(
+    """abs age array_append array_cat array_dims array_length array_lower array_ndims array_prepend array_to_string array_upper ascii
+    bit_length box btrim cbrt ceil ceiling char_length character_length chr circle clock_timestamp concat concat_ws convert_from
+    convert_to currval date_part date_trunc decode degrees div encode exp factorial floor format generate_series
+    generate_subscripts hashtext height host initcap int4range int8range isempty isfinite json_array_length json_extract_path
+    json_extract_path_text justify_days justify_hours justify_interval lastval left length ln log lower lower_inc lower_inf
+    lpad ltrim make_date make_interval make_time make_timestamp make_timestamptz masklen md5 mod netmask network nextval now npoints
+    numnode numrange octet_length overlay pg_backend_pid pg_client_encoding pg_column_size pg_get_userbyid pg_size_pretty pg_typeof
+    pi point polygon position pow power quote_ident quote_literal quote_nullable radians radius random regexp_matches
+    regexp_replace regexp_split_to_array repeat replace reverse right round row_to_json rpad rtrim session_user setval
+    sign split_part sqrt statement_timestamp string_to_array strpos substr substring text timeofday timezone to_char
+    to_date to_hex to_json to_number to_timestamp transaction_timestamp translate trunc tsrange tstzrange daterange
+    txid_current unnest upper upper_inc upper_inf width width_bucket xmlexists""".split()
+)
+# operators that every server has; JSON's ? and others that some lack may be those of an extension
+SERVER_OPERATORS = frozenset(
+    """!~ !~* !~~ !~~* # ## #> #>> % & && &< &<| &> * + - -> ->> -|- / < <-> << <<= <<| <= <> <@ = > >= >> >>= ? ?# ?& ?- ?-| ?| ?|| @ @>
+    @@ @@@ ^ | |&> |/ |>> || ||/ ~ ~* ~<=~ ~<~ ~= ~>=~ ~>~ ~~ ~~*""".split()
+)
+_NOT_EQUAL = "!="  # the grammar's other name of <>
+_METHODS = ("", "btree", "hash", "gist", "gin", "spgist", "brin", "bitmap")
+# collations that are pinned: nothing depends on them
+_PINNED = ("default", "C", "POSIX", "ucs_basic")
+
+
+def note_outer(types: Types, ties: Ties, table: Table, node: exp.Expression | None) -> None:
+    """Note that an expression of a table depends on what is not the server's, or may do so."""
+    if node is not None and _depends(types, node):
+        note_dependencies(ties, table)
+
+
+def note_dependencies(ties: Ties, table: Table) -> None:
+    """Note that a table has dependencies that are not counted."""
+    table.leave_out(DEPENDENCIES)
+    ties.not_counted.append(DEPENDENCIES)
+
+
+def note_inherited(ties: Ties, table: Table, parent: Table) -> None:
+    """Note what a table that inherits from another has in common with it."""
+    for reason in parent.not_counted:
+        if reason in (DEPENDENCIES, NOT_NULL):
+            table.leave_out(reason)
+            ties.not_counted.append(reason)
+
+
+def note_taken_over(ties: Ties, partition: Table) -> None:
+    """Note that an index of a partition's constraint became part of an index of its table."""
+    partition.leave_out(_TAKEN_OVER)
+    ties.not_counted.append(_TAKEN_OVER)
+
+
+_TAKEN_OVER = "dependencies of indexes that were there before"
+
+
+def foreign_collation(name: object) -> bool:
+    """Whether a collation, by its name as written, is one on which tables depend."""
+    return isinstance(name, exp.Expression) and fold(name.args.get("this")) not in _PINNED
+
+
+def element_depends(element: exp.Expression) -> bool:
+    """Whether an element of an index depends on a collation, or may on an operator class."""
+    opclass = element.args.get("opclass")
+    return foreign_collation(element.args.get("collate")) or (
+        isinstance(opclass, exp.Expression) and not _of_the_server(opclass)
+    )
+
+
+# operator classes of the server that are not the default of their type
+_CLASSES = (
+    "_pattern_ops",
+    "_ops_ext",
+    "jsonb_path_ops",
+    "_minmax_ops",
+    "_bloom_ops",
+    "_inclusion_ops",
+)
+
+
+def _of_the_server(opclass: exp.Expression) -> bool:
+    schema = opclass.args.get("db")
+    if schema is not None:
+        return fold(schema) == "pg_catalog"
+    name = fold(opclass.args.get("this"))
+    kind = name.removesuffix("_ops")
+    return name.endswith(_CLASSES) or kind in (
+        *("int2", "int4", "int8", "text", "varchar", "bpchar", "date", "time", "timestamp"),
+        *(
+            "timestamptz",
+            "numeric",
+            "oid",
+            "uuid",
+            "inet",
+            "network",
+            "cidr",
+            "bool",
+            "float4",
+            "float8",
+        ),
+        *(
+            "range",
+            "array",
+            "jsonb",
+            "tsvector",
+            "name",
+            "char",
+            "bytea",
+            "interval",
+            "enum",
+            "point",
+        ),
+    )
+
+
+def _depends(types: Types, node: exp.Expression) -> bool:
+    for one in node.walk():
+        if isinstance(one, exp.Anonymous):
+            if str(one.this).lower() not in SERVER_FUNCTIONS:
+                return True
+        elif isinstance(one, gx.FunctionCall):
+            if not _server_function(one):
+                return True
+        elif isinstance(one, exp.Cast):
+            kind = one.args.get("to")
+            if isinstance(kind, exp.Expression) and types.outer(kind):
+                return True
+            if _names_object(one):
+                return True
+        elif isinstance(one, gx.Predicate) and one.args.get("words") == "COLLATE":
+            if any(foreign_collation(name) for name in one.expressions):
+                return True
+        elif isinstance(one, exp.Dot) or (isinstance(one, gx.Operator) and _outer_operator(one)):
+            return True
+    return False
+
+
+def _outer_operator(operator: exp.Expression) -> bool:
+    symbol = str(operator.this)
+    known = symbol in SERVER_OPERATORS or symbol == _NOT_EQUAL
+    return bool(operator.args.get("schema")) or not known
+
+
+def method_depends(method: exp.Expression | None) -> bool:
+    """Whether an index of this access method may depend on operator classes that are not the
+    server's.
+    """
+    return fold(method) not in _METHODS
+
+
+def _names_object(cast: exp.Cast) -> bool:
+    """Whether a constant of type regclass or alike is not the argument of nextval, which is
+    counted.
+    """
+    kind = cast.args["to"]
+    name = catalog_type(kind)[0] if isinstance(kind, exp.DataType) else ""
+    call = cast.parent
+    counted = isinstance(call, exp.Anonymous) and str(call.this).lower() in ("nextval", "currval")
+    return name.startswith("reg") and not counted
+
+
+def _server_function(call: exp.Expression) -> bool:
+    name = call.this
+    if isinstance(name, exp.Dot):
+        schema, plain = name.this, name.expression
+        return isinstance(schema, exp.Identifier) and (
+            fold(schema) == "pg_catalog" and fold(plain) in SERVER_FUNCTIONS
+        )
+    return isinstance(name, exp.Identifier) and fold(name) in SERVER_FUNCTIONS
