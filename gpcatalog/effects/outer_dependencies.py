@@ -23,7 +23,7 @@ OF_PARTITIONS = "rows in other catalogs of indexes that partitions alone have"
 TEMPLATE = "rows of a subpartition template"
 DEPENDENCIES = "dependencies on functions, types, collations and operators"
 
-# functions that every server has, of any arguments; tests/effects/test_outer_dependencies.py asks them
+# functions that every server has, of any arguments (tests/effects/test_other_catalogs.py)
 SERVER_FUNCTIONS = frozenset(
     """abs age array_append array_cat array_dims array_length array_lower array_ndims array_prepend array_to_string array_upper ascii
     bit_length box btrim cbrt ceil ceiling char_length character_length chr circle clock_timestamp concat concat_ws convert_from
@@ -91,14 +91,13 @@ def element_depends(element: exp.Expression) -> bool:
     )
 
 
-# operator classes of the server that are not the default of their type
-_CLASSES = (
-    "_pattern_ops",
-    "_ops_ext",
-    "jsonb_path_ops",
-    "_minmax_ops",
-    "_bloom_ops",
-    "_inclusion_ops",
+# operator classes of the server: ends of their names, and types
+_CLASSES = tuple(
+    "_pattern_ops _ops_ext jsonb_path_ops _minmax_ops _bloom_ops _inclusion_ops".split()
+)
+_WITH_CLASSES = frozenset(
+    """int2 int4 int8 text varchar bpchar date time timestamp timestamptz numeric oid uuid inet network cidr bool float4 float8 range array
+    jsonb tsvector name char bytea interval enum point""".split()
 )
 
 
@@ -107,34 +106,7 @@ def _of_the_server(opclass: exp.Expression) -> bool:
     if schema is not None:
         return fold(schema) == "pg_catalog"
     name = fold(opclass.args.get("this"))
-    kind = name.removesuffix("_ops")
-    return name.endswith(_CLASSES) or kind in (
-        *("int2", "int4", "int8", "text", "varchar", "bpchar", "date", "time", "timestamp"),
-        *(
-            "timestamptz",
-            "numeric",
-            "oid",
-            "uuid",
-            "inet",
-            "network",
-            "cidr",
-            "bool",
-            "float4",
-            "float8",
-        ),
-        *(
-            "range",
-            "array",
-            "jsonb",
-            "tsvector",
-            "name",
-            "char",
-            "bytea",
-            "interval",
-            "enum",
-            "point",
-        ),
-    )
+    return name.endswith(_CLASSES) or name.removesuffix("_ops") in _WITH_CLASSES
 
 
 def _depends(types: Types, node: exp.Expression) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gpcatalog.effects.outer_dependencies import SERVER_FUNCTIONS
+from gpcatalog.effects.outer_dependencies import SERVER_FUNCTIONS, SERVER_OPERATORS
 from gpcatalog.effects.types import Types
 from tests.effects.live import run
 from tests.recorded import FIXTURES
@@ -202,11 +202,17 @@ def test_counted_or_said(fixture: str, request: pytest.FixtureRequest, tmp_path:
 
 @pytest.mark.parametrize("fixture", list(FIXTURES))
 def test_the_server_has_them(fixture: str, request: pytest.FixtureRequest) -> None:
-    """Nothing depends on these functions; of what is a type of the server's, its own catalog decides."""
+    """Nothing depends on these functions and operators; of what is a type of the server's, its own catalog decides."""
     with psycopg.connect(request.getfixturevalue(fixture)) as conn:
         functions = {
             str(name)
             for (name,) in conn.execute("SELECT proname FROM pg_catalog.pg_proc WHERE oid < 10000")
+        }
+        operators = {
+            str(name)
+            for (name,) in conn.execute(
+                "SELECT oprname FROM pg_catalog.pg_operator WHERE oid < 10000"
+            )
         }
         types = [
             str(name)
@@ -216,4 +222,5 @@ def test_the_server_has_them(fixture: str, request: pytest.FixtureRequest) -> No
             )
         ]
     assert functions >= SERVER_FUNCTIONS
+    assert operators >= SERVER_OPERATORS
     assert [name for name in types if Types().outer_name(name)] == []

@@ -56,19 +56,19 @@ def affected_tables(state: SchemaState, table: Table, action: exp.Expression) ->
 
 def losing(
     family: list[Table], has: Callable[[Table], bool], own: Callable[[Table], bool]
-) -> list[Table]:
-    """Which tables lose what the first of them does: those of whom it is not their own, and that
-    inherit it from no table that keeps it.
+) -> set[tuple[str, str]]:
+    """Names of the tables that lose what the first of them loses: those that have it, not as their
+    own, and inherit it from no table that keeps it.
 
     family: as `affected_tables` gives it, parents before children
     """
     by_name = {(one.schema, one.name): one for one in family}
-    lost = family[:1]
-    for one in family[1:]:
-        above = [by_name.get(key) for key in (one.parent, *one.inherits) if key is not None]
-        kept = any(a is not None and has(a) and a not in lost for a in above)
+    lost = set(list(by_name)[:1])
+    for name, one in list(by_name.items())[1:]:
+        above = [key for key in (one.parent, *one.inherits) if key in by_name]
+        kept = any(has(by_name[key]) and key not in lost for key in above if key is not None)
         if has(one) and not own(one) and not kept:
-            lost.append(one)
+            lost.add(name)
     return lost
 
 

@@ -233,7 +233,7 @@ def _with_generated(table: Table, name: str) -> set[str]:
 def drop_references(state: SchemaState, table: Table, gone: set[str], effect: Effect) -> None:
     """Drop the foreign keys that reference columns of a table, which still has them."""
     key = table.schema, table.name
-    for other in state.tables.values():
+    for other in state.tables.values() if key in state.ties.referenced else ():
         if not any(f.target == key for f in other.foreign):
             continue
         if not table.primary_key and not all(f.to for f in other.foreign if f.target == key):
@@ -286,7 +286,9 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
         effect.add_unknown(f"unknown column {name}")
         return
     family = affected_tables(state, table, action)
-    nullable = losing(family, lambda t: _required(t, name)[0], lambda t: _required(t, name)[1])
+    nullable = set()
+    if form == "DROP NOT NULL":
+        nullable = losing(family, lambda t: _required(t, name)[0], lambda t: _required(t, name)[1])
     with state.changing(effect, *family):
         for one in family:
             if kind is not None:
@@ -313,7 +315,7 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                     one.columns[at] = replace(c, plain=plain)
                 elif form == "SET NOT NULL":
                     require(one, (name,), own=one is table)
-                elif form == "DROP NOT NULL" and any(one is x for x in nullable):
+                elif form == "DROP NOT NULL" and (one.schema, one.name) in nullable:
                     one.columns[at] = replace(c, not_null=False, own_not_null=False)
                 elif kind is not None:
                     _retype(state, one, at, kind, effect)

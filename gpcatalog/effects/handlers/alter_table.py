@@ -352,7 +352,7 @@ def _drop_constraint(
             if found:
                 below = found if one is table else [key for key in one.indexes if key.of == name]
                 one.drop_keys(below, state.edition)
-            if any(one is x for x in unchecked):
+            if (one.schema, one.name) in unchecked:
                 one.checks = [c for c in one.checks if c.name != name]
             one.foreign = [f for f in one.foreign if f.name != name]
     if found and str(action.args.get("behavior") or "") == "CASCADE":

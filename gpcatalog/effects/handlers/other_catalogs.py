@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _TEMPORARY = "types and dependencies of relations in temporary schemas"
 _BEFORE = "rows in other catalogs of tables that were there before"
+# kinds of objects that no column's type or default is made of
+_RELATIONS = ("TABLE", "VIEW", "MATERIALIZED VIEW", "FOREIGN TABLE", "EXTERNAL TABLE", "SEQUENCE")
 # what hangs on a table and goes with it
 _HANGS = {
     "CreateTrigger": "table",
@@ -74,7 +76,7 @@ def note_other_rows(state: SchemaState, tree: exp.Expression, effect: Effect) ->
     kind = type(tree).__name__
     found = list(state.ties.not_counted)
     state.ties.not_counted.clear()
-    if kind.startswith("Drop") and cascades(tree):
+    if kind.startswith("Drop") and cascades(tree) and tree.args.get("kind") not in _RELATIONS:
         _note_columns(state)
     if kind in _HANGS:
         _note_what_hangs(state, tree, kind)
@@ -94,7 +96,7 @@ def note_other_rows(state: SchemaState, tree: exp.Expression, effect: Effect) ->
             if effect.verb == "index":
                 continue
             found += table.not_counted
-            if table.oid and (effect.gone or changes):
+            if table.oid:
                 found.append(_BEFORE)
             if effect.verb != "drop" and keys_of_partitions(state, table):
                 found.append(FOREIGN)

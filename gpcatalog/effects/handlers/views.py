@@ -217,7 +217,14 @@ def _add_sequences(state: SchemaState, number: int, effect: Effect) -> None:
 
 
 # actions that change no row of other catalogs
-_SAME_ROWS = ("RenameTo", "RenameColumnTo", "SetSchema", "EnableDisable", "ReplicaIdentity")
+_SAME_ROWS = (
+    "OwnerTo",
+    "RenameTo",
+    "RenameColumnTo",
+    "SetSchema",
+    "EnableDisable",
+    "ReplicaIdentity",
+)
 
 
 @handles("AlterForeignTable", "AlterExternalTable")
