@@ -635,7 +635,7 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
 
 
 def _note_index(state: Known, table: Table, body: exp.Expression) -> None:
-    """Note what an index depends on besides columns."""
+    """Note that an index depends on other objects than columns."""
     note_outer(state.types, state.ties, table, body.args.get("where"))
     if method_depends(body.args.get("using")):
         note_dependencies(state.ties, table)

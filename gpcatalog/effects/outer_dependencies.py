@@ -1,5 +1,5 @@
-"""What expressions of a table or an index depend on besides its columns: functions, collations,
-operators and types that are not the server's own.
+"""Functions, collations, operators and types that are not the server's own, on which a table or an
+index depends.
 
 Each is a row of pg_depend, which is not counted: how many there are is known to the server alone.
 """

@@ -589,7 +589,8 @@ class Table:
 
     def _on_temporary_schema(self, edition: Edition) -> int:
         """Dependencies of the auxiliary relations of a temporary append-optimized table on its
-        schema; those of other tables are in a schema that is pinned.
+        schema; those of other tables are in a schema that is pinned (measured on Greenplum 6.25.3
+        and 7.0.0).
         """
         stored = [p for p in self.relations() if self.has_file(p, edition)]
         number = sum(

@@ -113,7 +113,7 @@ class Result:
 
 
 def other_catalogs(generation: str) -> list[str]:
-    """The catalogs of the cost model besides the two."""
+    """The catalogs of the cost model other than pg_class and pg_attribute."""
     if generation == "gp6":
         return [*_ALL, *_GREENPLUM, *_CLASSIC]
     return [*_POSTGRES, *_GREENPLUM, "gp_partition_template"] if generation == "gp7" else _POSTGRES
@@ -227,35 +227,25 @@ def observe(live: Live, text: str, known: Figures) -> Observation:
     )
 
 
-def off(found: Observation, wanted: Figures) -> dict[str, tuple[int, int]]:
-    """What differs, as (predicted, counted); within a transaction the coordinator alone can be counted."""
+def off(found: Observation, wanted: Figures, generation: str = "") -> dict[str, tuple[int, int]]:
+    """What differs, as (predicted, counted); within a transaction the coordinator alone can be counted.
+
+    generation: where it is given, of the other catalogs, too, if they were counted
+    """
     differences = {}
     for name, made in found.made.items():
         instance = Instance[name.upper()]
         if instance is Instance.SEGMENT and not found.whole:
             continue
         # segments do not know which table is a partition
-        figures = FIGURES if instance is Instance.COORDINATOR else FIGURES[:-1]
+        figures = [*(FIGURES if instance is Instance.COORDINATOR else FIGURES[:-1])]
+        if generation and found.others is not None:
+            figures += other_catalogs(generation)
+            made = made | found.others[name]
         for figure in figures:
             counted_now = made.get(figure, 0)
             if counted_now != wanted[instance][figure]:
                 differences[f"{figure} {name}"] = (wanted[instance][figure], counted_now)
-    return differences
-
-
-def off_elsewhere(
-    found: Observation, wanted: Figures, generation: str
-) -> dict[str, tuple[int, int]]:
-    """The same of the other catalogs, where they were counted."""
-    differences = {}
-    for name, made in (found.others or {}).items():
-        instance = Instance[name.upper()]
-        if instance is Instance.SEGMENT and not found.whole:
-            continue
-        for catalog in other_catalogs(generation):
-            said, is_ = wanted[instance][catalog], made.get(catalog, 0)
-            if said != is_:
-                differences[f"{catalog} {name}"] = (said, is_)
     return differences
 
 
@@ -312,9 +302,7 @@ def compare(
         instance: predicted(effect, edition, instance)
         for instance in (Instance[name.upper()] for name in found.made)
     }
-    differences = off(found, wanted)
-    if not effect.minor:
-        differences.update(off_elsewhere(found, wanted, edition.name))
+    differences = off(found, wanted, "" if effect.minor else edition.name)
     result.said.append(described(effect, edition))
     ends = found.inside and statement.words[0] in ("commit", "end", "rollback", "abort")
     if any(reason.startswith(REJECTED) for reason in effect.unknown):

@@ -26,13 +26,9 @@ _BEFORE = "rows in other catalogs of tables that were there before"
 # kinds of objects that no column's type or default is made of
 _RELATIONS = ("TABLE", "VIEW", "MATERIALIZED VIEW", "FOREIGN TABLE", "EXTERNAL TABLE", "SEQUENCE")
 # what hangs on a table and goes with it
-_HANGS = {
-    "CreateTrigger": "table",
-    "CreateRule": "event",
-    "CreatePolicy": "table",
-    "CreateStatistics": "from",
-    "CreateStatisticsUnnamed": "from",
-}
+_HANGS = frozenset(
+    "CreateTrigger CreateRule CreatePolicy CreateStatistics CreateStatisticsUnnamed".split()
+)
 # actions that drop or make rows that are not counted with the table
 _CHANGING = frozenset(
     """AttachPartition DetachPartition DropColumn DropConstraint AlterColumnAction ExchangePartition SplitPartition""".split()
