@@ -1,1 +1,3 @@
-"""`gpcatalog check`: files of DDL are read, their effects weighed and judged by rules."""
+"""`gpcatalog check`: read files of DDL, compute the effects of their statements, apply the
+rules.
+"""

@@ -1,5 +1,5 @@
-"""Time that the statements of a check take, an estimate: DDL by the time model, rows that are copied
-or read by the bytes of the baseline.
+"""Estimated time of the statements of a check: DDL by the time model; rows that are copied or read
+by the bytes of the table in the baseline.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpcatalog.effects.relations import Size, Table
 from gpcatalog.effects.schema_state import SchemaState
 from gpcatalog.model.storage import Storage
 
-# statements by their first word whose time is not modelled
+# first words of statements whose time is not modelled
 UNKNOWN = frozenset({"call", "cluster", "do", "reindex", "refresh", "vacuum"})
 # actions of ALTER TABLE on one partition
 _ON_ONE = {
@@ -28,14 +28,14 @@ _ON_ONE = {
     "RenamePartition": Action.ADD,
     "TruncatePartition": Action.ADD,
 }
-# actions on the table alone; Greenplum 6 renames the partitions, too
+# actions on the root only; Greenplum 6 also renames the partitions
 _ON_ROOT = ("RenameTo", "SetSchema")
 _UNMODELLED = ("ExpandTable", "AttachIndex")
 
 
 @dataclass
 class Time:
-    """Seconds of a statement, after it has its locks; at least, unless complete."""
+    """Seconds that a statement takes after it has its locks; a lower bound unless complete."""
 
     seconds: float = 0.0
     complete: bool = True
@@ -44,7 +44,7 @@ class Time:
 class _Clock:
     """Adds up the time of one statement.
 
-    size: of the table in the baseline; None: rows are not included
+    size: size of the table in the baseline; None: the time of rows is not included
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class _Clock:
         fixed: bool = True,
         widest: int = 0,
     ) -> None:
-        """Add an action; each time after the first one, or without `fixed` each time, without the
-        fixed part.
+        """Add an action, `times` times. Only the first one includes the fixed part; without
+        `fixed`, none does.
         """
         shape = table.shape(self.state.edition, table.storage)
         filled = _filled(table) if action is Action.ADD_COLUMN else 0
@@ -95,12 +95,12 @@ class _Clock:
             self.time.seconds += self.size.segment / COPY_RATE
 
     def unknown(self) -> None:
-        """A part of the statement has no time."""
+        """Note that the time of a part of the statement is unknown."""
         self.time.complete = False
 
 
 def _filled(table: Table) -> int:
-    """Leaves of a table of a baseline that hold rows."""
+    """Number of leaves with rows of a column-oriented table of the baseline."""
     if table.storage is not Storage.AO_COLUMN or table.size is None:
         return 0
     return sum(1 for p in table.relations() if p.is_leaf and p.size is not None and p.size.total)
@@ -126,8 +126,8 @@ def _create(clock: _Clock, table: Table) -> None:
 
 
 def _partitions(clock: _Clock, table: Table) -> None:
-    """ADD, DROP and SPLIT PARTITION; a partition with partitions of its own is made and dropped like
-    a table.
+    """ADD, DROP and SPLIT PARTITION; a partition with subpartitions is created and dropped like a
+    table.
     """
     effect = clock.effect
     leaves = max(1, table.numbers[1], len(table.own_children))
@@ -135,7 +135,7 @@ def _partitions(clock: _Clock, table: Table) -> None:
     if effect.verb == "split partition":
         clock.add(table, Action.SPLIT, leaves, widest=siblings)
         if clock.size is not None:
-            clock.unknown()  # the bytes of the partition that is split are not known
+            clock.unknown()  # the size of the partition that is split is not known
         return
     adds = effect.verb == "add partition"
     changed = effect.leaves_made if adds else effect.leaves_gone
@@ -159,7 +159,7 @@ def _drop(clock: _Clock) -> None:
 
 
 def _constraint(clock: _Clock, table: Table, leaves: int, action: exp.Expression) -> None:
-    """ADD CONSTRAINT: an index is built, or rows are read, unless it is NOT VALID."""
+    """ADD CONSTRAINT: it builds an index, or reads the rows unless it is NOT VALID."""
     kind = action.this.args.get("kind") if isinstance(action.this, exp.Expression) else None
     if isinstance(kind, gx.KeyConstraint) and kind.args.get("kind") != "NOT NULL":
         if kind.args.get("index") is not None:
@@ -178,7 +178,7 @@ def _alter(clock: _Clock) -> None:
     effect = clock.effect
     if effect.rewritten and effect.targets:
         table, leaves = effect.targets[0]
-        clock.add(table, Action.TRUNCATE, leaves)  # new files, as TRUNCATE makes them
+        clock.add(table, Action.TRUNCATE, leaves)  # new files, as TRUNCATE creates them
         clock.rows()
         return
     if not effect.targets:
@@ -217,11 +217,12 @@ def of_statement(
     first_word: str = "",
     size: Size | None = None,
 ) -> Time:
-    """Time of one statement, after it has its locks.
+    """Time that one statement takes after it has its locks.
 
     server: generation; its time may be measured where its cost is not
-    first_word: of the statement, lower case
-    size: of the table in the baseline, so that rows that are copied or read are included
+    first_word: first word of the statement, in lower case
+    size: size of the table in the baseline, so that the time of rows that are copied or read is
+        included
     """
     clock = _Clock(effect, state, server, pace, size)
     table = effect.table

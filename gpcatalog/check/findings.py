@@ -1,5 +1,5 @@
-"""The findings of a check, kept packed: a long script has tens of thousands, and each is looked at
-once, when it is written.
+"""The findings of a check, stored compressed: a long script has tens of thousands, and each is read
+once, when it is written to the report.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import msgspec
 
 from gpcatalog.check.report import LocatedFinding
 
-_BLOCK = 256  # findings that are packed together
+_BLOCK = 256  # findings that are compressed together
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[LocatedFinding]).decode
 
 
 class Packer:
-    """Takes findings as they come, in whatever order."""
+    """Collects findings in any order and compresses them."""
 
     def __init__(self) -> None:
         self.blocks: list[bytes] = []
-        self.keys: list[tuple[str, int, int, str]] = []  # of each: file, line, column, rule
-        self.statements: list[int] = []  # of each: the number of its statement
+        self.keys: list[tuple[str, int, int, str]] = []  # of each finding: file, line, column, rule
+        self.statements: list[int] = []  # of each finding: the number of its statement
         self._open: list[LocatedFinding] = []
 
     def append(self, one: LocatedFinding) -> None:
@@ -39,8 +39,9 @@ class Packer:
         self._open = []
 
     def sorted(self, names: Sequence[str], without: set[int]) -> Findings:
-        """All of them in the order of the files, then by line, column and rule; `without` are the
-        numbers of those left out.
+        """All findings in the order of the files, then by line, column and rule.
+
+        without: numbers of the findings to leave out
         """
         if self._open:
             self._pack()
@@ -51,7 +52,7 @@ class Packer:
 
 
 class Findings(Sequence[LocatedFinding]):
-    """Findings in order; each is unpacked when it is asked for."""
+    """Findings in order; each is decompressed when it is accessed."""
 
     def __init__(self, blocks: list[bytes], order: list[int]) -> None:
         self._blocks = blocks

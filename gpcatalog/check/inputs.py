@@ -18,7 +18,7 @@ from gpcatalog.errors import CatalogError
 
 _INCLUDE = re.compile(r"\\(i|ir|include|include_relative)\s+(?:'([^']*)'|([^\s\\]+))")
 _NATURAL = re.compile(r"(\d+)")
-_UNDO = re.compile(r"U\d[\w.]*__")  # of Flyway: `flyway undo` alone runs it
+_UNDO = re.compile(r"U\d[\w.]*__")  # of Flyway: only `flyway undo` runs it
 SUFFIXES = (".sql", ".ddl", ".psql", ".pgsql")
 _LIQUIBASE = "a Liquibase changelog; check the output of `liquibase update-sql`"
 _OTHERS = {
@@ -35,7 +35,7 @@ MOST_BYTES = 256 << 20
 
 
 def _natural(path: Path) -> list[tuple[int, int, str]]:
-    """V2 before V10."""
+    """Sort key in natural order: V2 before V10."""
     return [
         (0, int(piece), "") if piece.isdigit() else (1, 0, piece)
         for piece in _NATURAL.split(str(path))
@@ -44,7 +44,9 @@ def _natural(path: Path) -> list[tuple[int, int, str]]:
 
 
 def order_of(path: Path) -> tuple[int, list[tuple[int, int, str]]]:
-    """Flyway's order: versioned migrations by version, then repeatable ones; undo scripts last."""
+    """Sort key in Flyway's order: versioned migrations by version, repeatable ones, undo
+    scripts.
+    """
     name = path.name
     rank = (
         2
@@ -58,14 +60,16 @@ def order_of(path: Path) -> tuple[int, list[tuple[int, int, str]]]:
     return rank, _natural(path)
 
 
-# dbt's own words: a string, an array or data of COPY may hold {{ as well
+# words of dbt are required, because a string, an array or COPY data may also contain {{
 _OF_DBT = re.compile(
     r"\{\{-?\s*(?:ref|source|var|config|this|env_var|target|[a-z_]+\.[a-z_]+)\b|\{%-?\s*(?:macro|set|if|for|snapshot|test|materialization)\b"
 )
 
 
 def _statement_of_dbt(text: str) -> bool:
-    """A raw dbt model still holds Jinja where SQL stands: only what dbt compiled can be read."""
+    """Whether a text is a dbt model with Jinja outside of strings and comments; only the compiled
+    model can be read.
+    """
     places = {m.start() for m in _OF_DBT.finditer(text)}
     if not places:
         return False
@@ -82,14 +86,14 @@ def _statement_of_dbt(text: str) -> bool:
 
 
 def shown(path: Path) -> str:
-    """A path as reports give it: bytes that are no UTF-8 are spelled out."""
+    """A path as reports show it: bytes that are not UTF-8 are escaped with a backslash."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def included(command: str, by: Source, values: Mapping[str, str] | None = None) -> Source | None:
-    """The file that a psql command reads, relative as psql has it; None for another command.
+    """The file that a psql command includes, relative as in psql; None for another command.
 
-    One that cannot be read says why.
+    If the file cannot be read, `skipped` of the source contains the reason.
     """
     found = _INCLUDE.match(command)
     if found is None:
@@ -111,8 +115,8 @@ def included(command: str, by: Source, values: Mapping[str, str] | None = None) 
 
 
 def decoded(raw: bytes) -> str:
-    """Text of a file in UTF-8, UTF-16 or else a one-byte encoding, in which keywords and places
-    stay right.
+    """Text of a file in UTF-8, UTF-16 or otherwise a one-byte encoding, in which keywords and
+    positions stay correct.
 
     >>> decoded("a".encode("utf-16")), decoded("create".encode("utf-16-le")), decoded(b"caf\\xe9")
     ('a', 'create', 'caf\xe9')
@@ -121,7 +125,7 @@ def decoded(raw: bytes) -> str:
     if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return raw.decode("utf-16", "replace").removeprefix("\ufeff")
     pairs = raw[: 1 << 16]
-    if len(pairs) > 1 and pairs.count(0) > len(pairs) // 4:  # no SQL has a byte 0
+    if len(pairs) > 1 and pairs.count(0) > len(pairs) // 4:  # only UTF-16 has bytes 0
         return raw.decode(
             "utf-16-le" if pairs[1::2].count(0) > pairs[::2].count(0) else "utf-16-be", "replace"
         )
@@ -133,7 +137,7 @@ def decoded(raw: bytes) -> str:
 
 _CHANGESET = re.compile(r"^[ \t]*--\s*changeset\s+\S+(?P<rest>.*)$", re.IGNORECASE | re.MULTILINE)
 _ATTRIBUTE = re.compile(r"(\w+)\s*:\s*(\"[^\"]*\"|\S+)")
-CONTEXTS, LABELS = "liquibase.contexts", "liquibase.labels"  # in the values of placeholders
+CONTEXTS, LABELS = "liquibase.contexts", "liquibase.labels"  # keys in the values of placeholders
 # their names in liquibase.properties, of old and new versions
 _FILTERS = {
     **dict.fromkeys(
@@ -148,7 +152,7 @@ _OURS = frozenset(("postgresql", "postgres", "greenplum", "all"))
 
 
 def _for_postgresql(dbms: str) -> bool:
-    """Whether a list of servers, such as `postgresql,h2` or `!oracle`, takes PostgreSQL in."""
+    """Whether a list of servers, such as `postgresql,h2` or `!oracle`, includes PostgreSQL."""
     servers = [s.strip().lower() for s in dbms.split(",")]
     wanted = {s for s in servers if not s.startswith("!")}
     return (not wanted or bool(_OURS & wanted)) and not any(
@@ -156,13 +160,13 @@ def _for_postgresql(dbms: str) -> bool:
     )
 
 
-_LONGEST_EXPRESSION = 200  # words and signs; brackets nest
+_LONGEST_EXPRESSION = 200  # words and signs; a limit, because parentheses nest
 _EXPRESSION = re.compile(r"[(),!]|[^\s(),!]+")
 
 
 def _applies(expression: str, names: Collection[str]) -> bool:
-    """Whether an expression over contexts or labels holds for these: with and, or, a comma for or,
-    not, ! and brackets.
+    """Whether an expression over contexts or labels is true for these names. It may contain and,
+    or, a comma for or, not, ! and parentheses.
 
     >>> _applies("prod and !test", {"prod"}), _applies("a, b", {"b"}), _applies("not (a or b)", {"c"}), _applies("prod", {"test"})
     (True, True, True, False)
@@ -201,8 +205,8 @@ def _runs(changeset: Mapping[str, str], values: Mapping[str, str]) -> bool:
     """Whether Liquibase would run a changeset with those attributes on PostgreSQL, with the
     contexts and the label filter in use.
 
-    A changeset without context or labels always runs; so do all where no contexts or label filter
-    are given.
+    A changeset without context or labels always runs. Without contexts in use, its context is
+    ignored; without a label filter, its labels are.
     """
     contexts = {c.strip().lower() for c in values.get(CONTEXTS, "").split(",") if c.strip()}
     wanted = changeset.get("context") or changeset.get("contextfilter") or ""
@@ -216,9 +220,9 @@ def _runs(changeset: Mapping[str, str], values: Mapping[str, str]) -> bool:
 
 def liquibase(text: str, values: Mapping[str, str] | None = None) -> str:
     """Formatted SQL of Liquibase as psql would read it, of the same length: delimiters are `;`,
-    changesets that would not run are blank.
+    changesets that would not run are replaced by blanks.
 
-    values: CONTEXTS and LABELS of them are the contexts and the label filter in use
+    values: its entries CONTEXTS and LABELS are the contexts and the label filter in use
 
     >>> liquibase("--liquibase formatted sql\\n--changeset a:1 endDelimiter:/\\nselect 1\\n/\\n--changeset a:2 dbms:oracle\\nselect 2;")
     '--liquibase formatted sql\\n--changeset a:1 endDelimiter:/\\nselect 1\\n;\\n--changeset a:2 dbms:oracle\\n         '
@@ -252,8 +256,8 @@ _PROPERTY = re.compile(r"^--\s*property\s+(.*)$", re.IGNORECASE | re.MULTILINE)
 
 
 def _filled(text: str, file: str, path: Path | None, values: Mapping[str, str] | None) -> Source:
-    """A source with the values of its placeholders; formatted SQL of Liquibase may give values of
-    its own.
+    """A source with the values of its placeholders; formatted SQL of Liquibase may define values
+    itself.
     """
     own: dict[str, str] = {}
     if "${" in text:
@@ -275,13 +279,12 @@ def _text_of(file: Path) -> str:
 
 
 def properties(names: Iterable[str]) -> dict[str, str]:
-    """Values of placeholders in the property files of Flyway and Liquibase, here and in the folders
-    that are named.
+    """Values of placeholders in the property files of Flyway and Liquibase, in the current folder
+    and in the given folders.
 
     Flyway: flyway.placeholders.NAME in flyway.conf or conf/flyway.conf, [flyway.placeholders] in
-            flyway.toml.
-    Liquibase: parameter.NAME in liquibase.properties, and there the contexts and the label filter
-               in use.
+        flyway.toml.
+    Liquibase: parameter.NAME in liquibase.properties, and the contexts and the label filter in use.
     Raises CatalogError for a file that cannot be read.
     """
     folders = [Path(), *(p if p.is_dir() else p.parent for p in map(Path, names) if p.exists())]
@@ -302,7 +305,7 @@ def properties(names: Iterable[str]) -> dict[str, str]:
                 elif sign and name == "liquibase.properties" and key.strip() in _FILTERS:
                     found[_FILTERS[key.strip()]] = value.strip()
         if (file := folder / "flyway.toml").is_file():
-            import tomllib  # its patterns take 17 ms, and most commands read no TOML
+            import tomllib  # compiling its patterns takes 17 ms, and most commands read no TOML
 
             try:
                 data = tomllib.loads(_text_of(file))
@@ -319,11 +322,11 @@ def properties(names: Iterable[str]) -> dict[str, str]:
 
 
 def read(path: Path, values: Mapping[str, str] | None = None) -> Source:
-    """A file as a source; one that is not read has the reason.
+    """A file as a source; if it is not read, `skipped` contains the reason.
 
     Raises CatalogError if it cannot be read as text.
 
-    values: of ${placeholders}
+    values: values of ${placeholders}
     """
     try:
         if path.stat().st_size > MOST_BYTES:
@@ -351,10 +354,11 @@ def gather(
     *,
     undo: bool = False,
 ) -> list[Source]:
-    """Sources of the files named: paths, folders (their *.sql), globs, and - for standard input.
+    """Sources of the given names: files, folders (their SQL files), globs, and - for standard
+    input.
 
-    undo: undo scripts of Flyway are no part of the change, as in a folder. Raises CatalogError when
-          a name matches nothing.
+    undo: undo scripts of Flyway are not part of the change, as in a folder
+    Raises CatalogError if a name matches nothing.
     """
     out: list[Source] = []
     seen: set[Path] = set()
@@ -431,7 +435,7 @@ _HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
 
 
 def _git(*words: str) -> bytes:
-    """What git says. Raises CatalogError with its first line."""
+    """The output of git. Raises CatalogError with the first line of its error message."""
     try:
         done = subprocess.run(["git", *words], capture_output=True, check=False)
     except FileNotFoundError:
@@ -448,25 +452,25 @@ def _git(*words: str) -> bytes:
 
 
 def _ranges(diff: bytes) -> list[tuple[int, int]]:
-    """Line ranges that one file's diff without context speaks of.
+    """Changed line ranges in the diff of one file without context lines.
 
-    Its lines begin with +, - or a backslash, whatever they say.
+    In the diff, all lines of the file begin with +, - or a backslash.
     """
     out = []
     for line in diff.split(b"\n"):
         hunk = _HUNK.match(line)
         if hunk is not None:
             first, number = int(hunk[1]), int(hunk[2] if hunk[2] is not None else 1)
-            # lines only taken away touch what stands around the cut
+            # a hunk that only removes lines counts as a change of the line before it
             out.append((first, first + max(number, 1) - 1))
     return out
 
 
 def changed(reference: str) -> dict[str, list[tuple[int, int]]]:
-    """Line ranges of files of SQL that differ from a git revision (or a range a..b), by path from
-    here.
+    """Line ranges of SQL files that differ from a git revision (or a range a..b), by path relative
+    to the current folder.
 
-    Raises CatalogError when git cannot tell.
+    Raises CatalogError if git fails.
     """
     if reference.startswith("-"):
         raise CatalogError(f"{reference} is not a git revision")
@@ -480,8 +484,8 @@ def changed(reference: str) -> dict[str, list[tuple[int, int]]]:
         "--relative",
         "--diff-filter=d",
     )
-    # names as they are, by the same order; in the diff itself they are quoted, and lines of a file
-    # may look like them
+    # names unquoted and in the same order; in the diff they are quoted, and lines of a file may
+    # look like them
     names = [
         os.fsdecode(name)
         for name in _git(*asked, "--name-only", "-z", reference, "--", *_PATHS).split(b"\0")

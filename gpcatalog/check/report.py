@@ -1,5 +1,5 @@
-"""What a check hands round and hands back: statements with their costs, findings with their places,
-the report.
+"""Values of a check: statements with their costs, findings with their positions, the context of
+rules, the report.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCHEMA = "gpcatalog.check/1"
 
 
 class LocatedFinding(msgspec.Struct, kw_only=True, frozen=True):
-    """A finding with its place; columns and lines count from 1, the end is behind the last
+    """A finding with its position; columns and lines count from 1, the end is after the last
     character.
     """
 
@@ -42,9 +42,10 @@ class LocatedFinding(msgspec.Struct, kw_only=True, frozen=True):
 class Cost(msgspec.Struct, kw_only=True, frozen=True):
     """What one statement, or the whole change, adds.
 
-    rows_coordinator, rows_segment: catalog rows on one instance; files_*: on one segment; locks:
-        tables and partitions that one
-    statement locks at once (of the whole change: the most that one of them does)
+    rows_coordinator, rows_segment: catalog rows on one instance
+    files_*: files on one segment
+    locks: tables and partitions that one statement locks at once (of the whole change: the maximum
+        over its statements)
     """
 
     leaves: int = 0
@@ -58,11 +59,11 @@ class Cost(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class LockHeld(msgspec.Struct, frozen=True):
-    """AccessExclusive on a table of the baseline.
+    """An AccessExclusiveLock on a table of the baseline.
 
-    leaves, bytes: what the table holds, bytes on all segments together (None: not read); rewritten:
-                   the statement writes it anew;
-    seconds: how long the statement takes once it has the lock, an estimate
+    leaves, bytes: leaves of the table, and their bytes on all segments together (None: not read)
+    rewritten: the statement rewrites the table
+    seconds: estimated time of the statement after it has the lock
     """
 
     leaves: int
@@ -72,12 +73,12 @@ class LockHeld(msgspec.Struct, frozen=True):
 
 
 class StatementReport(msgspec.Struct, kw_only=True, frozen=True):
-    """One statement as the report has it.
+    """One statement of the report.
 
     unknown: what is not known about leaves, relations, columns or files
     not_counted: rows of other catalogs that the cost leaves out
-    seconds: estimated time of its DDL, without rows that it copies or reads; None if some of it is
-             not known
+    seconds: estimated time of its DDL, without rows that it copies or reads; None if a part of it
+        is unknown
     """
 
     number: int
@@ -96,8 +97,8 @@ class StatementReport(msgspec.Struct, kw_only=True, frozen=True):
 class TableCost(msgspec.Struct, kw_only=True, frozen=True):
     """What the change adds to one table, on one instance (rows) or segment (files).
 
-    locked: relations that its largest statement locks; exclusive: a statement takes AccessExclusive
-            on it, and it existed before
+    locked: relations that the statement with most locks locks
+    exclusive: a statement takes an AccessExclusiveLock on it, and the table existed before
     held: with a baseline, each such lock in order
     """
 
@@ -115,10 +116,11 @@ class TableCost(msgspec.Struct, kw_only=True, frozen=True):
 class CheckReport(msgspec.Struct, kw_only=True, frozen=True):
     """The result of a check.
 
-    seconds: estimated time of the DDL of all statements, without rows that they copy or read; at least,
-             unless seconds_complete. pace: of the server of the baseline
-    not_counted: rows of catalogs other than pg_class and pg_attribute that the total leaves out, with
-                 the number of statements
+    seconds: estimated time of the DDL of all statements, without rows that they copy or read; a
+        lower bound unless seconds_complete
+    pace: speed of the server of the baseline
+    not_counted: rows of catalogs other than pg_class and pg_attribute that the total leaves out,
+        with the number of statements
     """
 
     server: str
@@ -138,15 +140,15 @@ class CheckReport(msgspec.Struct, kw_only=True, frozen=True):
     tables: tuple[TableCost, ...] = ()  # largest first
     budgets: dict[
         str, dict[str, int]
-    ] = {}  # upper bounds that are set: of the change, of one table
+    ] = {}  # upper bounds that are set for the change and for one table
     seconds: float = 0.0
     seconds_complete: bool = True
     pace: Pace = REFERENCE
 
 
 def held_by(effect: Effect, state: SchemaState, server: str, pace: Pace) -> LockHeld | None:
-    """The lock that a statement holds on a table of the baseline; None where it takes none, or
-    there is no baseline. Seconds are an estimate (check/durations.py).
+    """The AccessExclusiveLock that a statement holds on a table of the baseline; None if it takes
+    none, or without a baseline. Seconds are an estimate (check/durations.py).
     """
     size = state.live_size(effect.table) if effect.exclusive and effect.table is not None else None
     if size is None:
@@ -158,11 +160,11 @@ def held_by(effect: Effect, state: SchemaState, server: str, pace: Pace) -> Lock
 
 @dataclass(kw_only=True)
 class RuleContext:
-    """What a rule looks at: one statement with its effect, and the schema state it meets.
+    """Input of a rule: one statement with its effect, and the schema state after it.
 
     held: locks on tables of the baseline, each with the part of the effect that takes it
     left_open: it begins a transaction that does not end in the file
-    leaves_left: by limit and root, the number of leaves until the limit; used by check.trees
+    leaves_left: number of leaves until the limit, by limit and root; used by check.trees
     """
 
     statement: Statement
@@ -192,7 +194,7 @@ class RuleContext:
         source: str = "",
         relation: str = "",
     ) -> None:
-        """Record a finding, at a node's place in the file or at the statement."""
+        """Record a finding at the position of a node in the file, or at the statement."""
         start, end = self.statement.start, self.statement.end
         meta = getattr(at, "_meta", None) or {}
         if "start" in meta:
@@ -228,7 +230,7 @@ _NO_COST, _UNKNOWN_COST = Cost(), Cost(complete=False)
 
 
 def cost_of(effect: Effect, by: Edition) -> Cost:
-    """An effect in rows, files and locks."""
+    """The cost of an effect in rows, files and locks."""
     if not (
         effect.made
         or effect.gone
@@ -254,7 +256,7 @@ def cost_of(effect: Effect, by: Edition) -> Cost:
     )
 
 
-# statements of a long script have few different costs
+# the statements of a long script have few distinct costs
 @lru_cache(maxsize=4096)
 def _shared(
     figures: tuple[
@@ -277,7 +279,7 @@ def _shared(
 def over_budget(
     what: str, budget: Budget, cost: Cost, settings: Settings, base: dict[str, float] | None = None
 ) -> list[Finding]:
-    """A finding for every part of a budget that a cost exceeds."""
+    """A finding for each limit of a budget that a cost exceeds."""
     from gpcatalog.model.quantity import count
 
     base = base or {}

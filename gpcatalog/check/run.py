@@ -59,7 +59,7 @@ _IGNORE = re.compile(
 
 
 def server_edition(name: str) -> Edition:
-    """The grammar and cost model that a --server value names: greenplum6, gp7, cloudberry2,
+    """The edition (grammar and cost model) of a --server value: greenplum6, gp7, cloudberry2,
     postgres17, …
 
     >>> server_edition("greenplum6").name, server_edition("postgres17").name
@@ -69,7 +69,7 @@ def server_edition(name: str) -> Edition:
 
 
 def zone_of(settings: Settings) -> ZoneInfo:
-    """The time zone of the settings. Raises CatalogError for a name that is none."""
+    """The time zone of the settings. Raises CatalogError for an unknown name."""
     try:
         return ZoneInfo(settings.time_zone)
     except (ZoneInfoNotFoundError, ValueError):
@@ -80,20 +80,22 @@ def zone_of(settings: Settings) -> ZoneInfo:
 
 
 def cost_edition(one: Edition) -> Edition:
-    """The edition whose measured costs stand in for this one's."""
+    """The edition whose measured costs are used for this one."""
     return (
         edition(f"pg{NEWEST_MEASURED}") if not one.greenplum and one.base > NEWEST_MEASURED else one
     )
 
 
 def _longer(one: LockHeld, other: LockHeld) -> bool:
-    """Whether a lock is held longer; one of unknown length is taken for the longest."""
+    """Whether a lock is held longer than another; a lock of unknown duration counts as the
+    longest.
+    """
     return other.seconds is not None and (one.seconds is None or one.seconds > other.seconds)
 
 
 class _Ignores:
-    """The ignore comments of a file, given to the statements as they come: the one that contains a
-    comment, or the next.
+    """The ignore comments of a file. Each belongs to the statement that contains it, or to the next
+    one.
     """
 
     def __init__(self, source: Source) -> None:
@@ -102,8 +104,8 @@ class _Ignores:
         self.at = 0
 
     def of(self, piece: Piece, following: Piece | None) -> list[Ignore]:
-        """The comments before the statement `following`, None for the end of the file, that belong
-        to `piece`.
+        """The comments before the statement `following` (None: the end of the file) that belong to
+        `piece`.
         """
         found = []
         while self.at < len(self.hits):
@@ -114,7 +116,7 @@ class _Ignores:
             if behind and following is not None:
                 same_line = self.source.place(piece.end).line == self.source.place(hit.start()).line
                 if not same_line:
-                    break  # it belongs to the following one
+                    break  # it belongs to the following statement
             self.at += 1
             if not behind and hit.start() > piece.start and _in_token(piece, hit.start()):
                 continue
@@ -124,7 +126,7 @@ class _Ignores:
 
 
 def _in_token(piece: Piece, at: int) -> bool:
-    """Whether an offset is inside of a token, such as a string."""
+    """Whether an offset is inside a token, such as a string."""
     from gpcatalog.dialect.grammar import WORDS
     from gpcatalog.dialect.lexer import LexError, scan
 
@@ -137,7 +139,7 @@ def _in_token(piece: Piece, at: int) -> bool:
 
 
 def _sets_lock_timeout(statement: Statement) -> bool | None:
-    """Whether a statement sets (True) or ends (False) a lock_timeout; None when it does neither."""
+    """Whether a statement sets (True) or resets (False) lock_timeout; None if it does neither."""
     if statement.words[:1] not in (("set",), ("reset",)):
         return None
     text = statement.text.lower()
@@ -150,7 +152,9 @@ def _sets_lock_timeout(statement: Statement) -> bool | None:
 
 
 def _changes_state(statement: Statement) -> bool:
-    """Whether a statement may change what later ones do: not a query, and no new table or view."""
+    """Whether a statement may change the effect of later ones; queries and new tables and views do
+    not.
+    """
     kind = type(statement.tree).__name__
     if isinstance(statement.tree, exp.Create):
         return statement.tree.args.get("kind") == "INDEX"
@@ -178,7 +182,7 @@ def _changes_state(statement: Statement) -> bool:
 def _effect(state: SchemaState, statement: Statement, ending: Ending) -> Effect:
     """Return the effect of a statement.
 
-    A fault of this program becomes a finding and the run continues.
+    An internal error is recorded in the effect, and the run continues.
     """
     if statement.source.undo:
         return Effect()
@@ -202,7 +206,7 @@ def _effect(state: SchemaState, statement: Statement, ending: Ending) -> Effect:
         effect = state.apply(statement.tree, rolled_back=undone)
     except BaselineError:
         raise
-    except Exception as e:  # one statement must never lose the whole run
+    except Exception as e:  # an error in one statement must not end the run
         raise_if_interrupted()
         return Effect(unknown=[_bug(e)], failed=_bug(e))
     if ending is Ending.OPEN:
@@ -229,8 +233,8 @@ def _effect(state: SchemaState, statement: Statement, ending: Ending) -> Effect:
     return effect
 
 
-# a file without these words ends no transaction in another way than COMMIT; "begin" of PL/pgSQL has
-# no such word behind it
+# a file without these words ends all transactions with COMMIT; no such word follows "begin" of
+# PL/pgSQL
 _ENDS = re.compile(
     r"\b(?:rollback|abort|autocommit|start\s+transaction|"
     r"begin\s*(?:;|work|transaction|isolation|read|not\s|deferrable))",
@@ -241,13 +245,15 @@ _TRANSACTION = frozenset("begin start savepoint rollback abort commit end prepar
 
 @dataclass(kw_only=True)
 class _Reader:
-    """Reads files as psql does: included files in their place, as often as they are included, with
-    the variables of one session.
+    """Reads files as psql does: included files at the position of the command, each time they are
+    included, with the variables of one session.
 
-    A file that is named, or found in a folder, and also included is read once only.
+    A file that is named, or found in a folder, and also included is read only once.
 
-    names: files that were read; done: paths of those that were named; included: of the others;
-           values: of ${placeholders}
+    names: files that were read
+    done: paths of the named files that were read
+    included: paths of the included files that were read
+    values: values of ${placeholders}
     """
 
     by: Edition
@@ -256,13 +262,13 @@ class _Reader:
     done: set[Path]
     names: list[str]
     included: set[Path] = field(default_factory=set)
-    read: int = 0  # statements so far
+    read: int = 0  # number of statements read so far
 
     def pieces(
         self, source: Source, stack: tuple[Path, ...] = ()
     ) -> Iterator[tuple[Piece | Statement, list[Ignore]]]:
-        """The statements and commands of a file and of those that it includes, each with its ignore
-        comments.
+        """The statements and psql commands of a file and of the files that it includes, each with
+        its ignore comments.
         """
         own = (source.path.resolve(),) if source.path is not None else ()
         if not stack and own and own[0] in self.done | self.included:
@@ -285,7 +291,7 @@ class _Reader:
                 last = piece
                 continue
             if piece.command.split()[:1] in ([r"\q"], [r"\quit"]) and not piece.other:
-                break  # psql reads no more of this file
+                break  # psql stops reading this file
             inner = included(piece.command, source, self.values)
             if inner is None:
                 yield piece, []
@@ -310,8 +316,8 @@ class _Reader:
         self.variables.leave_file(around)
 
     def endings(self, source: Source) -> dict[int, Ending]:
-        """How transactions end that statements of a file, and of those that it includes, begin;
-        those that are committed are left out.
+        """How the transactions end that statements of a file and of the files that it includes
+        begin, by the number of the statement; committed ones are left out.
         """
         if self.variables.autocommit and not _ENDS.search(source.text) and "\\i" not in source.text:
             return {}
@@ -334,8 +340,8 @@ class _Reader:
         return endings(found)
 
     def statements(self, source: Source) -> Iterator[tuple[Statement, Ending, list[Ignore]]]:
-        """Every statement, how the transaction or savepoint ends that it begins, and its ignore
-        comments.
+        """Each statement with its ignore comments, and how the transaction or savepoint ends that
+        it begins.
         """
         ends = self.endings(source)
         for at, (piece, ignores) in enumerate(self.pieces(source)):
@@ -360,7 +366,7 @@ def _not_read(source: Source, start: int, end: int, reason: str) -> Statement:
 
 
 def _bug(error: Exception) -> str:
-    """Where the program failed, for a report of it."""
+    """The position in the source code where the program failed, for a bug report."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return (
         f"a bug of gpcatalog: {type(error).__name__} in {last.name} of"
@@ -368,15 +374,16 @@ def _bug(error: Exception) -> str:
     )
 
 
-_COLLECT = 500  # statements after which memory of their trees is given back
+_COLLECT = 500  # number of statements after which the memory of their trees is freed
 
 
 def _free_trees() -> None:
     """Free the trees of the statements so far.
 
-    Nodes know their parents: reference counts alone never free them, and the collector looks
-    at old objects ever less often while the report grows. What is alive is set aside, so each run
-    looks at new objects only; a tree that were in use now would stay for good."""
+    Nodes reference their parents, so reference counts alone never free them. The garbage collector
+    examines old objects less and less often while the report grows. Therefore live objects are
+    frozen, so that each collection examines new objects only. A tree that is in use at this moment
+    would never be freed."""
     gc.collect()
     gc.freeze()
 
@@ -392,7 +399,7 @@ def _judge(name: str, check: checks.Check, subject: RuleContext) -> None:
 
 
 class _Run:
-    """What a run has found so far."""
+    """The state of a run: totals and findings so far."""
 
     def __init__(
         self,
@@ -426,7 +433,7 @@ class _Run:
         }
         self.last = (
             every[_LAST] if _LAST not in settings.disable else None
-        )  # it reports failed rules, too
+        )  # it also reports rules that failed
         self.statements: list[StatementReport] = []
         self.totals = Totals()
         self.found = Packer()
@@ -437,15 +444,15 @@ class _Run:
         self.leaves_left: dict[tuple[str, str, str, int], int] = {}
         self.optional: dict[
             int, list[tuple[str, str]]
-        ] = {}  # tables that a statement drops if they exist
-        self.recreated: set[int] = set()  # statements of those that make all that they drop
+        ] = {}  # by statement: tables that it drops if they exist
+        self.recreated: set[int] = set()  # those whose tables are all created by the script
 
     def see(self, statement: Statement, ending: Ending, ignores: list[Ignore]) -> None:
-        """Apply one statement and judge it."""
+        """Apply one statement to the schema state and apply the rules to it."""
         if statement.outcome is Outcome.COMMAND:
             words = statement.command.split()
             if words[0] in ("\\c", "\\connect"):
-                # what another database has is not known
+                # the objects of another database are not known
                 self.state.opaque = self.state.opaque or words[1:2] not in ([], ["-"])
                 if not statement.other:
                     self.state.reconnect()
@@ -463,7 +470,7 @@ class _Run:
             if not any(
                 a <= last and b >= first for a, b in self.changed.get(statement.source.file, [])
             ):
-                self.leaves_left.clear()  # the rules do not see the leaves of this statement
+                self.leaves_left.clear()  # the rules did not count the leaves of this statement
                 return
         held = tuple(
             (part, lock)
@@ -489,7 +496,7 @@ class _Run:
         self._weigh(statement, effect, held)
 
     def _find(self, subject: RuleContext, ignores: list[Ignore]) -> None:
-        """Judge a statement by every rule."""
+        """Apply all rules to a statement."""
         effect = subject.effect
         if effect.may_exist and not effect.exclusive:
             self.optional[self.number] = effect.may_exist
@@ -498,7 +505,7 @@ class _Run:
                 check(subject)
             except BaselineError:
                 raise
-            except Exception as e:  # one rule must never lose the whole run
+            except Exception as e:  # an error in one rule must not end the run
                 raise_if_interrupted()
                 effect.failed = effect.failed or f"{_bug(e)}, rule {name}"
         if self.last is not None:
@@ -522,14 +529,14 @@ class _Run:
     def _weigh(
         self, statement: Statement, effect: Effect, locks: Sequence[tuple[Effect, LockHeld]]
     ) -> None:
-        """Add what a statement costs; locks: on tables of the baseline, by part of the effect."""
+        """Add the cost of a statement; locks: on tables of the baseline, by part of the effect."""
         cost = cost_of(effect, self.costs)
         table = effect.table.title if effect.table is not None else unknown_table(statement.tree)
         source = statement.source
         self.totals.add(cost, Spot(source, statement.start, statement.end, self.number))
         not_counted = tuple(dict.fromkeys(effect.minor))
         self.totals.not_counted.update(not_counted)
-        # the longest of them, where a statement runs several
+        # the longest lock, if a statement runs several
         held: LockHeld | None = None
         seconds, complete = 0.0, True
         word = statement.words[0] if statement.words else ""
@@ -565,8 +572,8 @@ class _Run:
             )
 
     def end(self) -> None:
-        """Every statement was seen: the state of the tables is not needed any more, and may be
-        freed before the report is made.
+        """Finish after the last statement: free the schema state, which the report does not
+        need.
         """
         self.recreated = {
             n
@@ -576,7 +583,7 @@ class _Run:
         del self.state
 
     def report(self, server: str, names: list[str], baseline: dict[str, float]) -> CheckReport:
-        """The result, its findings in the order of the files."""
+        """The result, with its findings in the order of the files."""
         for one in _whole(self.settings, self.totals, baseline):
             self.found.append(one)
         told = zip(self.found.keys, self.found.statements, strict=True)
@@ -625,11 +632,11 @@ def run(
 ) -> CheckReport:
     """Check files in order, as one change.
 
-    changed: only statements that touch these line ranges are judged; the others are still learnt
-             from.
-    values: of psql variables and ${placeholders}
-    pace: of the server, for the time of statements
-    listed: the report has every statement; else only their sums
+    changed: the rules and totals include only statements that overlap these line ranges; the others
+        are only applied to the schema state
+    values: values of psql variables and ${placeholders}
+    pace: speed of the server, for the time of statements
+    listed: the report contains each statement; otherwise only their sums
     """
     by = server_edition(settings.server)
     state = state or SchemaState(cost_edition(by), zone_of(settings))
@@ -645,7 +652,7 @@ def run(
             reader.variables = Variables(dict(values or {}))
             for piece in reader.statements(top):
                 found.see(*piece)
-                del piece  # its tree must be free when the next one is read
+                del piece  # its tree must be unreferenced when the next statement is read
     finally:
         gc.unfreeze()
     found.end()
@@ -673,7 +680,7 @@ def _locate(
 
 
 def _whole(settings: Settings, totals: Totals, baseline: dict[str, float]) -> list[LocatedFinding]:
-    """Findings about the change as a whole, placed at the statement that adds most."""
+    """Findings about the whole change, at the position of the statement that adds most."""
     if totals.first is None or "budget-exceeded" in settings.disable:
         return []
     out: list[LocatedFinding] = []

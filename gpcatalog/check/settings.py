@@ -1,4 +1,4 @@
-"""Settings of the check, from pyproject.toml or gpcatalog.toml, with errors that name the key."""
+"""Settings of the check from pyproject.toml or gpcatalog.toml; errors name the key."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NotNegative = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Upper bounds; what is left out is not bounded.
+    """Upper bounds; None: no bound.
 
-    Files and rows are of one segment (of one host where it says so).
+    Files and rows are those of one segment (files_per_host: of one host).
     """
 
     leaves: NotNegative | None = None
@@ -29,23 +29,23 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Everything that can be set.
+    """All settings of the check.
 
-    server:    greenplum6, greenplum7, cloudberry2 or postgresNN
-    segments, hosts: primaries of the cluster, and hosts they live on
-    time_zone: of the session that will run the DDL; ranges of timestamptz depend on it
+    server: greenplum6, greenplum7, cloudberry2 or postgresNN
+    segments, hosts: primary segments of the cluster, and the hosts that they run on
+    time_zone: time zone of the session that will run the DDL; ranges of timestamptz depend on it
     table, change, total: budgets of one table, of the whole change, and of the cluster with a
-                          baseline
-    every_parts: partitions that one EVERY may make, and cross_leaves: leaves that levels may
-                 multiply to, before it is told
-    lock_slots: relations one statement may lock before it is told (0: Greenplum's defaults, 128 ×
-                250)
-    premake_days: how far ahead of today partitions may be made
-    filled_columns: files on one segment that one columnar table may come to when filled
-    lock_seconds: how long a statement may hold an AccessExclusiveLock on a table of the baseline
-                  without a finding
-    disable, severity: rules switched off, and rules with another severity
-    exclude:   glob patterns of files to leave out
+        baseline
+    every_parts: partitions that one EVERY may create without a finding
+    cross_leaves: leaves that several levels may create without a finding
+    lock_slots: relations that one statement may lock without a finding (0: Greenplum's defaults,
+        128 × 250)
+    premake_days: how many days in advance partitions may be created
+    filled_columns: files on one segment that one filled column-oriented table may have
+    lock_seconds: seconds that a statement may hold an AccessExclusiveLock on a table of the
+        baseline without a finding
+    disable, severity: disabled rules, and other severities for rules
+    exclude: glob patterns of files to skip
     """
 
     server: str = "greenplum7"
@@ -90,9 +90,9 @@ def _explain(
 
 
 def read(file: Path) -> Settings | None:
-    """Settings in a file, or None when it has none.
+    """Settings in a file; None if it has none.
 
-    Raises CatalogError naming the key that is wrong.
+    Raises CatalogError that names the invalid key.
     """
     try:
         return loads(file.read_text(encoding="utf-8"), file)
@@ -101,8 +101,10 @@ def read(file: Path) -> Settings | None:
 
 
 def loads(text: str, file: Path) -> Settings | None:
-    """Settings in the text of a file, whose name says in which table they stand; see `read`."""
-    import tomllib  # its patterns take 17 ms, and most commands read no TOML
+    """Settings in the text of a file, whose name determines the table that contains them; see
+    `read`.
+    """
+    import tomllib  # compiling its patterns takes 17 ms, and most commands read no TOML
 
     try:
         data = tomllib.loads(text)
@@ -134,8 +136,8 @@ def loads(text: str, file: Path) -> Settings | None:
 
 
 def discover(start: Path) -> tuple[Settings, Path | None]:
-    """Settings of the nearest gpcatalog.toml or pyproject.toml with [tool.gpcatalog.check], from a
-    folder upwards.
+    """Settings of the nearest gpcatalog.toml or pyproject.toml with [tool.gpcatalog.check], in a
+    folder or the folders above.
     """
     for folder in (start, *start.parents):
         for name in ("gpcatalog.toml", "pyproject.toml"):

@@ -1,4 +1,4 @@
-"""Sums over the statements of a check, kept up as they come: of the whole change and of each
+"""Sums over the statements of a check, updated with each statement: of the whole change and of each
 table.
 """
 
@@ -13,8 +13,8 @@ from gpcatalog.dialect.script import Source
 
 
 class Spot(NamedTuple):
-    """Where a statement stands: its file, its first character and the one behind its last, its
-    number in the run.
+    """The position of a statement: its file, the offsets of its first character and after its last,
+    its number in the run.
     """
 
     source: Source
@@ -24,7 +24,7 @@ class Spot(NamedTuple):
 
 
 class _Sum:
-    """The sum of several costs; of locks, the most that one of them takes."""
+    """The sum of several costs; of locks, the maximum."""
 
     __slots__ = (
         "complete",
@@ -45,7 +45,8 @@ class _Sum:
         self.leaves = self.relations = self.empty = self.filled = self.locks = 0
         self.complete = True
         self.last: Cost | None = (
-            # equal costs come one behind the other: they are counted, and added when another comes
+            # equal costs often follow each other: they are counted, and added when a different one
+            # follows
             None
         )
         self.times = 0
@@ -91,7 +92,7 @@ class _Sum:
 
 
 class _OfTable:
-    """What the change adds to one table, as `TableCost` has it."""
+    """What the change adds to one table; the values of a `TableCost`."""
 
     __slots__ = (
         "complete",
@@ -116,10 +117,10 @@ class _OfTable:
 class Totals:
     """The sums of a run.
 
-    seconds: estimated time of the DDL; at least, unless seconds_complete
-    first: the first statement; most_leaves, most_files: the one that adds most, None where none
-           adds any
-    not_counted: rows that the sums leave out, with the number of statements
+    seconds: estimated time of the DDL; a lower bound unless seconds_complete
+    first: the first statement
+    most_leaves, most_files: the statement that adds most; None if none adds any
+    not_counted: rows that the sums do not include, with the number of statements
     """
 
     first: Spot | None = None
@@ -150,7 +151,7 @@ class Totals:
     def add_to_table(
         self, table: str, cost: Cost, held: LockHeld | None, *, exclusive: bool
     ) -> None:
-        """Add what a statement does to one table; held: a lock on one of the baseline."""
+        """Add the cost of a statement to one table; held: its lock on a table of the baseline."""
         of = self._by_table.get(table)
         if of is None:
             of = self._by_table[table] = _OfTable()
@@ -174,10 +175,10 @@ class Totals:
     def tables(self) -> tuple[TableCost, ...]:
         """The cost of each table, largest first; statements without a table are left out.
 
-        It can be asked once.
+        It can be called only once, because it removes the values.
         """
         found = []
-        while self._by_table:  # each is freed as the report gets it
+        while self._by_table:  # each value is freed when it is copied to the report
             name, t = self._by_table.popitem()
             rows = max(t.segment, t.coordinator)
             found.append(

@@ -20,7 +20,7 @@ def root_of(state: SchemaState, table: Table) -> Table:
 
 
 def _added(s: RuleContext) -> int:
-    """Number of leaves that the statement adds to the tree, at most."""
+    """Maximum number of leaves that the statement adds to the tree."""
     added = s.effect.leaves_made
     for action in s.effect.actions:
         if type(action).__name__ == "AttachPartition":
@@ -36,10 +36,10 @@ def in_tree(table: Table | None) -> bool:
 
 
 def exceeds(s: RuleContext, limit_id: str, limit: int) -> tuple[Table, int] | None:
-    """The root and its number of leaves if this statement brings its tree above a limit of leaves.
+    """The root and its number of leaves if this statement makes its tree exceed a limit of leaves.
 
-    None also for later statements on the same tree. All leaves are counted only after as many were
-    added as the limit allowed at the last count, so that long scripts take linear time.
+    None also for later statements on the same tree. After a count, all leaves are counted again
+    only when as many were added as the limit allowed then, so that long scripts take linear time.
     """
     table = s.effect.table
     if table is None or not in_tree(table):

@@ -1,3 +1,3 @@
-"""The grammar of Greenplum and PostgreSQL: statements are read into sqlglot nodes and written back;
-the sqlglot dialect `greenplum`.
+"""The grammar of Greenplum and PostgreSQL: parses statements to sqlglot nodes and writes them as
+SQL; the sqlglot dialect `greenplum`.
 """

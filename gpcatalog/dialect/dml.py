@@ -10,7 +10,7 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.queries import Queries
 from gpcatalog.dialect.reader import Mismatch
 
-# words that the server never takes for an alias without AS behind FOR PORTION OF …
+# words that the server never reads as an alias without AS after FOR PORTION OF …
 _AFTER_PORTION = frozenset(("set", "using"))
 
 
@@ -135,7 +135,7 @@ class Changes(Queries):
         return found
 
     def index_value(self) -> exp.Expression:
-        """A column, a function call or an expression in brackets."""
+        """A column, a function call or an expression in parentheses."""
         kind = self.kinds[self.i]
         if kind == "(":
             self.i += 1

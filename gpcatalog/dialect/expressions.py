@@ -1,5 +1,5 @@
-"""Tree nodes for what sqlglot has no class for: distribution, partitions, encodings, external
-tables, PostgreSQL's odd corners.
+"""Tree nodes for syntax that sqlglot has no class for: distribution, partitions, encodings,
+external tables, rare syntax of PostgreSQL.
 """
 
 # ruff: noqa: RUF012 - arg_types is how sqlglot declares a node
@@ -11,7 +11,7 @@ from sqlglot import exp
 
 
 class Node(exp.Expression):
-    """A node that writes itself in its own dialect unless another is named."""
+    """A node that is written in this dialect unless another one is specified."""
 
     def sql(self, dialect: Any = None, **opts: Any) -> str:  # type: ignore[override]
         """SQL text."""
@@ -39,7 +39,7 @@ class StorageOption(Node):
 
     @property
     def setting(self) -> str:
-        """The value as lower-case text; an option without one is switched on."""
+        """The value as lower-case text; an option without a value is "true"."""
         value = self.args.get("value")
         return (
             "true"
@@ -135,8 +135,9 @@ class BoundDefault(Node):
 class PartitionDefinition(Node):
     """One element of a classic partition list.
 
-    role: "PARTITION", "SUBPARTITION" or "" when unnamed; default: True for DEFAULT …; bound:
-          PartitionValues or PartitionRange.
+    role: "PARTITION", "SUBPARTITION" or "" if it has no name
+    default: True for DEFAULT …
+    bound: PartitionValues or PartitionRange
     """
 
     arg_types = {
@@ -195,7 +196,7 @@ class PartitionValues(Node):
 
 
 class ColumnEncoding(Node):
-    """COLUMN name ENCODING (…), or DEFAULT COLUMN ENCODING (…) when there is no name."""
+    """COLUMN name ENCODING (…), or DEFAULT COLUMN ENCODING (…) if there is no name."""
 
     arg_types = {"this": False, "encoding": True}
 
@@ -209,7 +210,7 @@ class ConstraintAttribute(Node, exp.ColumnConstraintKind):
 
 
 class OwnNotNull(exp.NotNullColumnConstraint):
-    """NOT NULL that children do not inherit."""
+    """NOT NULL that child tables do not inherit."""
 
     arg_types = {**exp.NotNullColumnConstraint.arg_types, "no_inherit": True}
 
@@ -219,7 +220,7 @@ class PeriodColumn(Node):
 
 
 class KeyConstraint(Node, exp.ColumnConstraintKind):
-    """UNIQUE or PRIMARY KEY, of a column or of a table."""
+    """UNIQUE or PRIMARY KEY of a column or of a table."""
 
     arg_types = {
         "kind": True,
@@ -312,7 +313,7 @@ class IndexElement(Node):
 
 
 class RelationName(Node):
-    """[ONLY] name [*], where it is not plain."""
+    """[ONLY] name [*], with ONLY or *."""
 
     arg_types = {"this": True, "only": False, "star": False, "parens": False}
 
@@ -334,8 +335,8 @@ class Operator(Node):
 
 
 class OperatorCall(Node, exp.Condition):
-    """left op right for operators sqlglot has no class for; prefix without left, postfix without
-    right.
+    """left op right for operators that sqlglot has no class for; a prefix operator has no left
+    side, a postfix operator no right side.
     """
 
     arg_types = {"this": False, "operator": True, "expression": False}
@@ -356,7 +357,7 @@ class SubqueryComparison(Node, exp.Condition):
 
 
 class FunctionCall(Node, exp.Condition):
-    """name(arguments), with what PostgreSQL allows between and behind."""
+    """name(arguments), with the clauses that PostgreSQL allows in and after the parentheses."""
 
     arg_types = {
         "this": True,
@@ -383,8 +384,8 @@ class VariadicArgument(Node):
 
 
 class SpecialCall(Node, exp.Condition):
-    """Functions with a grammar of their own: EXTRACT, OVERLAY, TRIM, XMLELEMENT, CAST, …; parts:
-    words and nodes in order.
+    """A function with its own syntax: EXTRACT, OVERLAY, TRIM, XMLELEMENT, CAST, …; parts: words and
+    nodes in order.
     """
 
     arg_types = {"this": True, "expressions": False}
@@ -409,7 +410,7 @@ class RowValue(Node, exp.Condition):
 
 
 class ArrayValue(Node, exp.Condition):
-    """ARRAY[…], nested brackets without the word, or ARRAY(query)."""
+    """ARRAY[…], nested brackets without the word ARRAY, or ARRAY(query)."""
 
     arg_types = {"expressions": False, "query": False, "nested": False}
 
@@ -427,7 +428,7 @@ class CurrentOf(Node, exp.Condition):
 
 
 class DefaultValue(Node, exp.Condition):
-    """DEFAULT where a value is asked for."""
+    """DEFAULT in the place of a value."""
 
     arg_types = {}
 
@@ -442,7 +443,7 @@ class TableQuery(Node, exp.Query):
 
 
 class FromItem(Node):
-    """An item of FROM that is more than a table or subquery with an alias: LATERAL, functions,
+    """An item of FROM that is not only a table or subquery with an alias: LATERAL, functions,
     TABLESAMPLE, column definitions.
     """
 
@@ -464,13 +465,13 @@ class JoinedTable(Node):
 
 
 class NamedJoin(exp.Join):
-    """JOIN … USING (…) AS name: the name stands for the joined columns."""
+    """JOIN … USING (…) AS name: the alias of the joined columns."""
 
     arg_types = {**exp.Join.arg_types, "alias": True}
 
 
 class WordRun(Node):
-    """Words and expressions in the order they are written."""
+    """Words and expressions in the order in which they are written."""
 
     arg_types = {"expressions": True}
 
@@ -603,7 +604,7 @@ class ExternalFormat(exp.Property):
 
 
 class IndexBody(Node):
-    """What follows the table in CREATE INDEX."""
+    """The clauses after the table in CREATE INDEX."""
 
     arg_types = {
         "using": False,
@@ -641,6 +642,6 @@ class SqlBody(Node):
 
 
 class AttributeSpec(Node):
-    """Attributes of a constraint, in a row."""
+    """The attributes of a constraint."""
 
     arg_types = {"expressions": True}

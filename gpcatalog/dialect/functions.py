@@ -1,4 +1,4 @@
-"""Functions and constants that have a grammar of their own: CASE, CAST, EXTRACT, XML and JSON
+"""Functions and constants that have their own syntax: CASE, CAST, EXTRACT, XML and JSON
 functions.
 """
 
@@ -120,7 +120,7 @@ class Calls(Terms):
         return gx.RowValue(expressions=values, explicit=True)
 
     def _plain(self) -> exp.Expression | None:
-        """COALESCE and its like: a keyword called like a function."""
+        """COALESCE and other keywords that are called like functions."""
         word = self.kinds[self.i]
         if not self._opens() or word not in self.edition.classes:
             return None
@@ -364,7 +364,7 @@ class Calls(Terms):
         return None
 
     def _labeled_list(self) -> list[exp.Expression]:
-        """Expressions, each with a name behind AS or without."""
+        """Expressions, each with or without a name after AS."""
         parts: list[exp.Expression] = []
         while True:
             parts.append(self.expr())
@@ -489,7 +489,9 @@ class Calls(Terms):
         return parts
 
     def _plain_json_object(self) -> bool:
-        """JSON_OBJECT(a, b): the old function of that name, whose arguments are no pairs."""
+        """Whether this is JSON_OBJECT(a, b), the old function of that name, whose arguments are not
+        pairs.
+        """
         depth, i = 0, self.i + 1
         while self.kinds[i] != END:
             kind = self.kinds[i]
@@ -498,7 +500,7 @@ class Calls(Terms):
             elif kind in (")", "]"):
                 depth -= 1
                 if not depth:
-                    return i > self.i + 2  # JSON_OBJECT() is the new one
+                    return i > self.i + 2  # JSON_OBJECT() is the new function
             elif depth == 1 and kind in (":", "value", "returning"):
                 return False
             elif depth == 1 and kind == ",":

@@ -1,4 +1,4 @@
-"""The grammar of each edition put together, and one statement read by it."""
+"""The complete grammar of each edition; it parses one statement."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NODES: dict[str, type[exp.Expression]] = {
 }
 _PARTS = Synopses(statements.PARTS, NODES, gx.Node)
 _STATEMENTS = Synopses(statements.STATEMENTS, NODES, gx.Node)
-# one room for all definitions: a statement's synopsis refers to parts and the other way round
+# all definitions in one namespace: synopses of statements and parts refer to each other
 _PARTS.definitions.update(_STATEMENTS.definitions)
 _PARTS.words.update(_STATEMENTS.words)
 SYNOPSES = _PARTS
@@ -33,7 +33,7 @@ SYNOPSES = _PARTS
 for (
     _name,
     _node,
-) in NODES.items():  # classes that the synopses made are importable like those written out
+) in NODES.items():  # so that classes of synopses can be imported, too
     setattr(gx, _name, _node)
 
 _MORE_WORDS = frozenset(
@@ -47,12 +47,11 @@ _PRIMITIVES = {
     for name, value in vars(cls).items()
     if callable(value) and not name.startswith("_")
 }
-# definition and reloptions exist both as primitives that hand on a list and as synopses that make a
-# node
+# these exist as primitives, which return a list, and as synopses, which create a node
 for _shadowed in ("definition", "alias", "select_rest"):
     _PRIMITIVES.pop(_shadowed, None)
 
-# Statements read by hand: everything else goes by its synopsis.
+# Statements with hand-written readers; all others are read by their synopsis.
 _BY_HAND = {
     "select": Tables.statement_body,
     "with": Tables.statement_body,
@@ -74,7 +73,7 @@ _DEEP = "a statement with fewer nested levels"
 
 
 class SyntaxFault(Exception):
-    """A statement no edition tried could read: where it stopped, and what could have stood
+    """A statement that no tried edition can parse: the position of the error, and what was expected
     there. If it is only nested too deeply for this program, `deep` is true.
     """
 
@@ -92,8 +91,8 @@ class SyntaxFault(Exception):
 
 
 def _leads(body: Choice, depth: int, holds: Callable[[str], bool]) -> set[tuple[str, ...]]:
-    """The first words that a body can begin with in an edition; a shorter tuple means: anything
-    after.
+    """The first words that a body can begin with in an edition; after a shorter tuple, anything can
+    follow.
     """
     out: set[tuple[str, ...]] = set()
     for branch in body.branches:
@@ -130,7 +129,7 @@ def _branch_leads(
 
 
 class Grammar:
-    """One edition's vocabulary, rules and index of statements."""
+    """The vocabulary, rules and statement index of one edition."""
 
     def __init__(self, edition: Edition) -> None:
         self.edition = edition
@@ -153,7 +152,7 @@ class Grammar:
                 continue
             for lead in sorted(
                 leads
-            ):  # whatever the order of a set is today, messages stay the same
+            ):  # the order of a set varies between runs, but messages must be the same
                 if len(lead) == 2 and lead[1] != "*":
                     names = self.by_pair.setdefault((lead[0], lead[1]), [])
                 elif lead and lead[0] != "*":
@@ -164,7 +163,7 @@ class Grammar:
                     names.append(name)
 
     def known(self, first: str, second: str) -> bool:
-        """True when a statement may begin like this in this edition's grammar, whatever follows."""
+        """Whether a statement of this edition can begin with these words."""
         return (
             first in _BY_HAND
             or (first in self.by_first and first != "create")
@@ -173,11 +172,13 @@ class Grammar:
         )
 
     def reader(self, tokens: Tokens) -> Tables:
-        """A reader of this edition over tokens."""
+        """A reader of this edition for the tokens."""
         return Tables(tokens, self.edition, self.vocabulary, self.rules)
 
     def read(self, tokens: Tokens) -> tuple[exp.Expression | None, Tables]:
-        """The tree of one statement, or None and a reader that knows where it failed."""
+        """The tree of one statement and its reader; if it fails, None and a reader with the
+        position of the error.
+        """
         if tokens.glued and self.edition.base >= 15:
             try:
                 tokens = separated(tokens, self.edition.base)
@@ -231,12 +232,12 @@ class Grammar:
             return None
         meta = node.meta
         meta["start"], meta["end"] = p.starts[0], p.ends[p.i - 1]
-        meta["greenplum"] = True  # the generator may write it with this dialect's own shapes
+        meta["greenplum"] = True  # the generator may use the node shapes of this dialect
         return node
 
 
 def _refusal(node: exp.Expression) -> str:
-    """What the server's grammar refuses in a statement of the right shape, or ""."""
+    """Why the server's grammar rejects a statement that matches its synopsis; "" if it does not."""
     name = type(node).__name__
     args = node.args
     if name == "CreateTrigger":
@@ -266,12 +267,12 @@ def _refusal(node: exp.Expression) -> str:
 
 @cache
 def grammar(edition: Edition) -> Grammar:
-    """The grammar of an edition, built once."""
+    """The grammar of an edition; it is built once."""
     return Grammar(edition)
 
 
 def fault(p: Tables) -> SyntaxFault:
-    """Where a reader came to a stop, in words."""
+    """The syntax error at the position where a reader stopped."""
     i = p.far
     found = "" if p.kinds[i] == END else p.text[p.starts[i] : p.ends[i]]
     return SyntaxFault(p.starts[i], found, tuple(p.wanted))

@@ -1,5 +1,5 @@
-"""The sqlglot dialect `greenplum`: Greenplum 6, 7 and kin and PostgreSQL 12-19, strict where the
-server is strict.
+"""The sqlglot dialect `greenplum`: Greenplum 6 and 7, Cloudberry 2 and PostgreSQL 12-19, as strict
+as the server.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if "sqlglotc" in sys.modules:  # pragma: no cover - the compiled classes cannot 
         hint="uninstall sqlglotc (or sqlglot[c]) in this environment",
     )
 
-# a version alone: those of the products do not overlap; Greenplum 5 is read as 6
+# a version number is enough: those of the products do not overlap; Greenplum 5 is parsed as 6
 _VERSIONS = {one.version: one.name for one in generations.GENERATIONS} | {"5": "gp6"}
 
 
 def editions(version: object = None) -> tuple[Edition, ...]:
-    """The editions that a setting names ("6", "7", "gp6", "cb2", "17"), or all of them in order of
-    trial.
+    """The edition that a setting names ("6", "7", "gp6", "cb2", "17"); without a name, those to
+    try, in order.
 
     >>> [e.name for e in editions("6")], [e.name for e in editions()]
     (['gp6'], ['gp7', 'gp6', 'pg19'])
@@ -53,8 +53,8 @@ def editions(version: object = None) -> tuple[Edition, ...]:
 
 
 def read_statement(tokens: Tokens, wanted: tuple[Edition, ...]) -> tuple[exp.Expression, Edition]:
-    """Tree of one statement by the first edition that takes it; raises the SyntaxFault that came
-    furthest.
+    """The tree of one statement by the first edition that accepts it. Raises the SyntaxFault with
+    the furthest position.
     """
     furthest = None
     for each in wanted:
@@ -68,7 +68,7 @@ def read_statement(tokens: Tokens, wanted: tuple[Edition, ...]) -> tuple[exp.Exp
 
 
 def read_all(sql: str, wanted: tuple[Edition, ...]) -> list[exp.Expression]:
-    """Every statement of a text that holds nothing but SQL; raises SyntaxFault."""
+    """All statements of a text that contains only SQL. Raises SyntaxFault."""
     out: list[exp.Expression] = []
     at = 0
     while at < len(sql):
@@ -103,18 +103,18 @@ _PROPERTIES = [
 
 
 class _Faithful(PostgresGenerator):
-    """Writes trees that this dialect read: every node in the shape the parser gave it."""
+    """Writes trees that this dialect parsed: it relies on the node shapes of the parser."""
 
     TRANSFORMS = {**PostgresGenerator.TRANSFORMS, **WRITERS}  # type: ignore[dict-item]  # noqa: RUF012
 
     def plain(self, expression: exp.Expr) -> str:
-        """SQL text; nothing in the tree is changed, so it need not be copied."""
+        """Return the SQL text; the tree is not copied, because nothing in it is changed."""
         return self.sql(expression).strip()
 
 
 def _tell_other_dialects() -> None:
-    """Let sqlglot's other generators leave out our properties with a warning, as they do with
-    properties they know of.
+    """Make sqlglot's other generators omit the properties of this dialect with a warning, as they
+    do with other unsupported properties.
     """
     pending: list[type[Generator]] = [Generator]
     while pending:
@@ -127,26 +127,28 @@ def _tell_other_dialects() -> None:
 class Greenplum(Postgres):
     """PostgreSQL with Greenplum's DDL.
 
-    `read="greenplum"` takes what any supported server takes; `read="greenplum, version=6"` only
-    what that one does (2 Cloudberry, 6 and 7 Greenplum, 12 … 19 PostgreSQL).
+    `read="greenplum"` accepts what any supported server accepts; `read="greenplum, version=6"` only
+    what this version accepts (2: Cloudberry, 6 and 7: Greenplum, 12 … 19: PostgreSQL).
     """
 
     class Tokenizer(Postgres.Tokenizer):
-        """sqlglot's own; this dialect's parser reads the text with the server's rules instead."""
+        """The tokenizer of sqlglot. The parser of this dialect does not use it; it scans the text
+        by the server's rules.
+        """
 
     class Parser(PostgresParser):
-        """Reads whole statements by the grammar; fragments (`into=`) by sqlglot's PostgreSQL
-        parser.
+        """Parses whole statements with the grammar, and fragments (`into=`) with sqlglot's
+        PostgreSQL parser.
         """
 
         def parse(self, raw_tokens: Any, sql: str) -> list[exp.Expr | None]:
-            """Every statement of the text."""
+            """Return the trees of all statements of the text."""
             found: list[exp.Expr | None] = self.dialect.parse(sql)
             return found
 
     class Generator(PostgresGenerator):
-        """Writes what the server reads back as the same tree; trees of other dialects go sqlglot's
-        PostgreSQL way.
+        """Writes SQL that the server parses to the same tree; trees of other dialects are written
+        by sqlglot's PostgreSQL generator.
         """
 
         TRANSFORMS = {  # noqa: RUF012
@@ -161,7 +163,7 @@ class Greenplum(Postgres):
         }
 
         def generate(self, expression: exp.Expr, copy: bool = True) -> str:
-            """SQL text."""
+            """Return the SQL text of a tree."""
             if expression.root().meta.get("greenplum"):
                 faithful = _Faithful(
                     dialect=self.dialect,
@@ -173,8 +175,8 @@ class Greenplum(Postgres):
             return super().generate(expression, copy=copy)
 
     def parse(self, sql: str, **opts: Any) -> list[exp.Expr | None]:
-        """Trees of the statements in `sql`; raises sqlglot's ParseError with line, column and what
-        was expected.
+        """Return the trees of the statements in `sql`. Raises sqlglot's ParseError with line,
+        column and what was expected.
         """
         try:
             return [
@@ -183,7 +185,7 @@ class Greenplum(Postgres):
                 )
             ]
         except SyntaxFault as found:
-            # whatever the error level: half a tree would be taken for a whole one
+            # at every error level: a partial tree would be treated as a complete one
             raise _as_parse_error(sql, found) from None
 
 

@@ -1,11 +1,11 @@
-"""Keyword classes of each server generation, as the servers themselves report and treat them."""
+"""Keyword classes of each server generation, as the servers report and treat them."""
 
 from __future__ import annotations
 
-# Taken from live servers: pg_get_keywords() gives the class, Parse messages whether a word may be a
-# label without AS.
-# U unreserved, C may name a column, T may name a type or function, R reserved; lower case: refused
-# as a label without AS.
+# Read from live servers: pg_get_keywords() returns the class, Parse messages show whether a word
+# can be a label without AS.
+# U: unreserved, C: can be a column name, T: can be a type or function name, R: reserved; lower
+# case: rejected as a label without AS.
 _WORDS = {
     "gp6": {
         "U": (
@@ -284,8 +284,8 @@ _WORDS = {
     },
 }
 
-# Releases told by what differs from another's: that one, words it has and this has not, words only
-# this has.
+# Releases defined by their differences from another release: the other release, words that only it
+# has, words that only this release has.
 _DERIVED: dict[str, tuple[str, str, dict[str, str]]] = {
     "pg12": (
         "pg13",
@@ -317,10 +317,11 @@ _DERIVED: dict[str, tuple[str, str, dict[str, str]]] = {
     ),
     "pg17": ("pg18", "enforced objects period virtual", {"U": "recheck"}),
 }
-# until PostgreSQL 13 no keyword could be a label without AS
+# up to PostgreSQL 13, no keyword can be a label without AS
 _NO_BARE_LABELS = frozenset(("pg12", "pg13"))
 
-# Words that may be bare labels but not the name of a partition in ALTER TABLE … PARTITION name.
+# Words that can be labels without AS, but not the name of a partition in ALTER TABLE … PARTITION
+# name.
 _NO_PARTITION_NAME = {
     "gp6": "add alter at isnull notnull tablespace",
     "gp7": "add alter at isnull notnull tablespace",
@@ -328,7 +329,8 @@ _NO_PARTITION_NAME = {
 
 
 def classes(generation: str) -> dict[str, str]:
-    """Each keyword of that generation with its class letter (upper case: may be a bare label).
+    """Each keyword of that generation with its class letter (upper case: can be a label without
+    AS).
 
     >>> classes("gp7")["select"], classes("gp7")["between"], classes("gp6")["aggregate"]
     ('r', 'c', 'U')
@@ -349,7 +351,9 @@ def classes(generation: str) -> dict[str, str]:
 
 
 def partition_names_refused(generation: str) -> frozenset[str]:
-    """Keywords that cannot stand bare as a partition's name although they may be labels."""
+    """Keywords that cannot be the name of a partition without quotes, although they can be
+    labels.
+    """
     return frozenset(_NO_PARTITION_NAME.get(generation, "").split())
 
 

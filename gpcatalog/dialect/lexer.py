@@ -1,5 +1,5 @@
-"""SQL text cut into tokens exactly as the server's scanner does, with offsets; psql's variables
-when reading a script.
+"""Splits SQL text into tokens with offsets, exactly as the server's scanner does; in a script,
+recognizes psql's variables.
 """
 
 from __future__ import annotations
@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-# Kinds are the lower-case word for every word the grammar knows, the text itself for punctuation,
-# and these for the rest:
+# The kind of a token is the lower-case word for each word of the grammar, the text for punctuation,
+# and one of these for all others:
 (
     IDENT,
     QIDENT,
@@ -43,8 +43,8 @@ from dataclasses import dataclass, field
     "END",
 )
 
-# letters, the underscore and all that is not ASCII: written as what they are not, because re compiles
-# a range up to U+10FFFF slowly
+# letters, the underscore and all non-ASCII characters: written as a negated set, because re
+# compiles a range up to U+10FFFF slowly
 _LETTER = r"[^\x00-@\[-\^`{-\x7f]"
 _LETTER_DIGIT = r"[^\x00-/:-@\[-\^`{-\x7f]"
 _LETTER_DIGIT_DOLLAR = r"[^\x00-\#%-/:-@\[-\^`{-\x7f]"
@@ -82,12 +82,12 @@ _NUMBER_16 = re.compile(
 _SINGLE = frozenset("+-*/%^<>=")
 _PAIR = {"<=": "<=", ">=": ">=", "<>": "<>", "!=": "<>", "=>": "=>"}
 _KEEPS_SIGN = frozenset("~!@#%^&|`?")
-_PARENTHESES = {"(": 1, ")": -1}  # what each adds to the depth
+_PARENTHESES = {"(": 1, ")": -1}  # change of the nesting depth
 _BRACKETS = {"[": 1, "]": -1}
 
 
 class LexError(Exception):
-    """A token that the server's scanner refuses."""
+    """A token that the server's scanner rejects."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
@@ -97,8 +97,8 @@ class LexError(Exception):
 
 @dataclass(kw_only=True)
 class Tokens:
-    """One statement's tokens as parallel lists, closed by an END token; offsets are into the whole
-    text.
+    """The tokens of one statement as parallel lists, followed by an END token; offsets refer to the
+    whole text.
     """
 
     text: str
@@ -106,17 +106,17 @@ class Tokens:
     values: list[str] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
-    backslash: int = -1  # where a psql meta-command interrupted, or -1
-    semicolon: bool = False  # closed by a semicolon
+    backslash: int = -1  # offset of a psql meta-command that interrupts it, or -1
+    semicolon: bool = False  # ends with a semicolon
     glued: list[int] = field(
         default_factory=list
-    )  # numbers that a letter follows at once: releases differ about them
+    )  # numbers directly followed by a letter: releases read them differently
 
     def __len__(self) -> int:
         return len(self.kinds)
 
     def add(self, kind: str, value: str, start: int, end: int) -> None:
-        """Append one token, from `start` to before `end`."""
+        """Append one token with its start and end offsets."""
         self.kinds.append(kind)
         self.values.append(value)
         self.starts.append(start)
@@ -130,7 +130,7 @@ def _small(digits: str) -> bool:
 
 
 def block_comment_end(text: str, start: int) -> int:
-    """Offset after the (nesting) comment that opens at `start`."""
+    """Offset after the comment that begins at `start`; comments can be nested."""
     depth, at = 1, start + 2
     while depth:
         edge = _COMMENT_EDGE.search(text, at)
@@ -142,7 +142,7 @@ def block_comment_end(text: str, start: int) -> int:
 
 
 def _string(text: str, start: int, body_at: int, *, escaped: bool) -> tuple[str, int]:
-    """Raw body (quotes still doubled) of a string constant with its continuations, and the offset
+    """Raw text (with doubled quotes) of a string constant with its continuations, and the offset
     after it.
     """
     pattern = _ESCAPED_BODY if escaped else _BODY
@@ -163,7 +163,7 @@ def _string(text: str, start: int, body_at: int, *, escaped: bool) -> tuple[str,
 def _quoted_name(text: str, start: int, body_at: int) -> tuple[str, int]:
     """A quoted identifier without its quotes, and the offset after it.
 
-    Raises LexError at `start` for one that does not end or is empty.
+    Raises LexError at `start` if it does not end or is empty.
     """
     body = _QUOTED_BODY.match(text, body_at)
     if body is None:
@@ -197,7 +197,7 @@ def _quoted(text: str, at: int, opening: str) -> tuple[str, str, int]:
 
 
 def _with_escapes(text: str, at: int) -> tuple[str, str, int]:
-    """Kind and value of the constant '…' at `at` where backslashes are escapes, and the offset
+    """Kind and value of the constant '…' at `at` in which backslashes are escapes, and the offset
     after it.
     """
     raw, end = _string(text, at, at + 1, escaped=True)
@@ -228,7 +228,9 @@ def _unicode_quoted(text: str, start: int, body_at: int) -> tuple[str, str, int]
 
 
 def _dollar_quoted_end(text: str, start: int, delimiter: str) -> int:
-    """Offset after the dollar-quoted string that begins at `start`. Raises LexError without end."""
+    """Offset after the dollar-quoted string that begins at `start`. Raises LexError if it does not
+    end.
+    """
     close = text.find(delimiter, start + len(delimiter))
     if close < 0:
         raise LexError("unterminated dollar-quoted string", start)
@@ -242,9 +244,9 @@ def scan(
 
     escapes: a backslash in '…' begins an escape (standard_conforming_strings is off)
 
-    In a script, psql's rules hold besides: no cut inside parentheses, a backslash interrupts,
-    `:name` is a variable, and the body of a SQL-standard function (BEGIN ATOMIC … END) holds
-    semicolons.
+    In a script, the rules of psql also apply: a semicolon in parentheses does not end the
+    statement, a backslash interrupts it, `:name` is a variable, and the body of a SQL-standard
+    function (BEGIN ATOMIC … END) contains semicolons.
     """
     out = Tokens(text=text)
     kinds, values, starts, ends = out.kinds, out.values, out.starts, out.ends
@@ -271,7 +273,7 @@ def scan(
             depth += _PARENTHESES.get(value, 0)
             brackets += _BRACKETS.get(value, 0)
             if value == ";":
-                if depth <= 0 and atomic <= 0:  # else inside CREATE RULE … (a; b), or a function
+                if depth <= 0 and atomic <= 0:  # else in CREATE RULE … (a; b) or a function
                     out.semicolon = True
                     break
             elif value == ":" and script and brackets <= 0 and (found := _VARIABLE.match(text, at)):
@@ -309,9 +311,9 @@ def scan(
 
 
 def separated(tokens: Tokens, base: int) -> Tokens:
-    """The tokens as PostgreSQL 15 (no letter behind a number) or 16 (0x1F, 1_000) cuts them.
+    """The tokens as PostgreSQL 15 (no letter after a number) or 16 (0x1F, 1_000) reads them.
 
-    Raises LexError as they do.
+    Raises LexError where the server reports an error.
     """
     out = Tokens(text=tokens.text, semicolon=tokens.semicolon, backslash=tokens.backslash)
     text, number = tokens.text, 0
@@ -350,7 +352,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL
 
 
 def _check_surrogates(raw: str, offset: int) -> None:
-    """Refuse half a surrogate pair in an E'…' constant."""
+    """Raise LexError for half of a surrogate pair in an E'…' constant."""
     high_ends = -1
     for found in _ESCAPE.finditer(raw):
         code = int(found[1] or found[2] or "0", 16)
@@ -366,8 +368,8 @@ def _check_surrogates(raw: str, offset: int) -> None:
 
 
 def _operator(run: str, at: int) -> tuple[str, str, int]:
-    """Kind and text of the operator at the head of a run of operator characters, and the offset
-    after it: comments end it, a trailing sign may not belong to it.
+    """Kind and text of the operator at the beginning of a sequence of operator characters, and the
+    offset after it. A comment ends it, and a trailing sign may not be part of it.
     """
     for mark in ("/*", "--"):
         cut = run.find(mark)
@@ -409,7 +411,7 @@ def decode_unicode(raw: str, escape: str, offset: int) -> str:
         out.append(chr(point))
         at = code.end()
     text = "".join(out)
-    try:  # two halves of a surrogate pair are one character
+    try:  # the two halves of a surrogate pair are one character
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
         raise LexError("invalid Unicode surrogate pair", offset) from None

@@ -1,4 +1,4 @@
-"""Names, constants and types read at the cursor."""
+"""Readers of names, constants and types."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ TYPE_WORDS = frozenset(
 
 
 class Names(Reader):
-    """Primitives of the grammar; each reads at the cursor and hands back a node, or raises
+    """Primitives of the grammar: each reads at the current token and returns a node, or raises
     Mismatch.
     """
 
     __slots__ = ("edition", "say")
 
-    if TYPE_CHECKING:  # a type's modifiers are expressions: terms.py
+    if TYPE_CHECKING:  # modifiers of a type are expressions: operators.py
 
         def expr_list(self) -> list[exp.Expression]:
             """Expressions with commas between."""
@@ -123,7 +123,7 @@ class Names(Reader):
         return self._word(self.say.partition, "a partition name")
 
     def ident(self) -> exp.Identifier:
-        """A word that is no keyword."""
+        """A word that is not a keyword."""
         if (
             self.kinds[self.i] not in (IDENT, QIDENT, PSQLVAR)
             and self.kinds[self.i] in self.edition.classes
@@ -225,7 +225,7 @@ class Names(Reader):
     # --- constants ---
 
     def string(self) -> exp.Expression:
-        """Sconst, in any of its spellings."""
+        """Sconst: a string constant in any form."""
         kind = self.kinds[self.i]
         value = self.values[self.i]
         if kind in (SCONST, USCONST):
@@ -357,7 +357,7 @@ class Names(Reader):
         return False
 
     def interval_fields(self) -> str:
-        """opt_interval, as upper-case words; "" when there are none."""
+        """opt_interval, as upper-case words; "" if there are none."""
         first = self.kinds[self.i]
         if first not in INTERVAL_FIELDS:
             return ""

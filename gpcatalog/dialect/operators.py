@@ -29,9 +29,9 @@ _NODES: dict[str, type[exp.Expression]] = {
     "or": exp.Or,
 }
 _B_EXPR = frozenset((*MATH, OP, "operator", "is", "::"))
-_UNBARRED = 99  # above all levels: no operator is barred
-_MULTIWORD = frozenset(("similar", "not", "at"))  # operators of several words, with exceptions
-_OPERATORS = (OP, "operator", "=>")  # those between two sides that have no node of their own
+_UNBARRED = 99  # above all levels: no operator is excluded
+_MULTIWORD = frozenset(("similar", "not", "at"))  # their level depends on the words after them
+_OPERATORS = (OP, "operator", "=>")  # infix operators without a node class of their own
 _SUFFIXES = ("::", "isnull", "notnull", "collate")
 
 
@@ -54,18 +54,18 @@ class Operators(Names):
         return found
 
     def b_expr(self) -> exp.Expression:
-        """b_expr: an expression that AND, IN, LIKE and NOT cannot stretch."""
+        """b_expr: an expression without AND, IN, LIKE and NOT outside of parentheses."""
         return self.expr(0, True)
 
     def expr(self, least: int = 0, b: bool = False) -> exp.Expression:
-        """a_expr (or b_expr) of operators at or above a level.
+        """a_expr (or b_expr) with operators of this level or a higher one.
 
-        It calls itself without a function between, so that expressions may be nested deeply.
+        It calls itself directly, so that expressions can be nested deeply.
         """
         levels = self.say.levels
         left = self._prefix(b)
         barred = (
-            _UNBARRED  # a non-associative operator just used bars its neighbours of the same level
+            _UNBARRED  # after a non-associative operator, no other of the same level may follow
         )
         kinds = self.kinds
         while True:
@@ -95,7 +95,7 @@ class Operators(Names):
                 except Mismatch:
                     if operator is None or self.edition.base >= 14 or b:
                         raise
-                    # it was a postfix operator after all
+                    # no right side: it is a postfix operator
                     self.i = before + (1 if kind == OP else 0)
                     if kind != OP:
                         raise
@@ -122,8 +122,8 @@ class Operators(Names):
                 barred = _UNBARRED if closed else level
 
     def _level_of_words(self, kind: str, least: int) -> int | None:
-        """Level of an operator that the words behind its first one decide on; None where they make
-        none of it, or NOT … one below the level `least`.
+        """Level of an operator that depends on the words after its first one; None if it is no
+        operator, or NOT … below the level `least`.
         """
         after = self.peek(1)
         if kind == "similar":
@@ -135,26 +135,27 @@ class Operators(Names):
         if after not in ("between", "in", "like", "ilike", "similar"):
             return None
         level = self.say.levels[after][0]
-        # the 9.4 grammar weighs the word NOT itself, as in NOT x
+        # the 9.4 grammar uses the level of the word NOT, as in NOT x
         return level if (3 if self.say.old else level) >= least else None
 
     def _infix(self, kind: str) -> gx.Operator | None:
-        """Read an operator between two sides; None for one that has a node of its own."""
+        """Read an infix operator; None for one with a node class of its own."""
         if kind in _NODES:
             self.i += 1
             return None
         return self.wrapped_operator() if kind == "operator" else self.any_op()
 
     def _no_right_side(self) -> bool:
-        """Whether the operator just read is a postfix one by the token behind it, which servers
-        before PostgreSQL 14 have.
+        """Whether the next token shows that the operator before it is a postfix operator (servers
+        before PostgreSQL 14).
         """
-        # NOT binds looser than a postfix operator, so the server never reads it as the right side
+        # NOT has a lower precedence than a postfix operator, so the server never reads it as the
+        # right side
         after = self.kinds[self.i]
         return self.edition.base < 14 and (after not in self.say.starts or after == "not")
 
     def _suffixed(self, left: exp.Expression, kind: str) -> exp.Expression:
-        """left with what one of _SUFFIXES, or AT LOCAL, says of it."""
+        """left with one of _SUFFIXES or AT LOCAL."""
         self.i += 1
         if kind == "::":
             return exp.Cast(this=left, to=self.typename())
@@ -204,7 +205,7 @@ class Operators(Names):
         )
 
     def _is(self, left: exp.Expression, level: int, b: bool) -> tuple[exp.Expression, bool]:
-        """left IS …, and whether another operator of its level may follow."""
+        """left IS …, and whether another operator of the same level may follow."""
         if b and self.peek(1 + (self.peek(1) == "not")) not in ("distinct", "of", "document"):
             raise self.miss("distinct")
         self.i += 1
@@ -256,7 +257,7 @@ class Operators(Names):
         raise Mismatch
 
     def _is_json(self, left: exp.Expression, words: str) -> exp.Expression:
-        """left IS [NOT] JSON …, from the word JSON on; words: those before it."""
+        """left IS [NOT] JSON …, from the word JSON on; words: the words before it."""
         self.i += 1
         more = self.accept_any("value", "array", "object", "scalar")
         unique = ""
@@ -365,7 +366,7 @@ class Operators(Names):
 def _operation(
     kind: str, left: exp.Expression, operator: gx.Operator | None, right: exp.Expression
 ) -> exp.Expression:
-    """The node of an operation; `operator` is that of a kind without a node of its own."""
+    """The node of an infix operation; operator: of a kind without a node class of its own."""
     node = _NODES.get(kind)
     if node is not None:
         return node(this=left, expression=right)

@@ -17,11 +17,11 @@ from gpcatalog.dialect.vocabulary import NILADIC
 
 
 class Queries(TableFunctions):
-    """SelectStmt and what stands in FROM."""
+    """SelectStmt and the items of FROM."""
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # a WITH may hold a change of rows: dml.py
+    if TYPE_CHECKING:  # WITH can contain INSERT, UPDATE and DELETE: dml.py
 
         def change(self) -> exp.Expression: ...
 
@@ -284,7 +284,7 @@ class Queries(TableFunctions):
         return gx.LimitClause(kind="FETCH", this=value_, rows="ONLY")
 
     def _strength(self) -> str:
-        """The words of a row lock behind FOR."""
+        """The words of a row lock after FOR."""
         if self.accept("no"):
             self.expect("key", "update")
             return "NO KEY UPDATE"
@@ -489,7 +489,7 @@ class Queries(TableFunctions):
         return exp.From(this=first), joins
 
     def _table_ref(self) -> tuple[exp.Expression, list[exp.Expression]]:
-        """A table and the joins that hang on it."""
+        """A table and the joins after it."""
         left = self._table_primary()
         joins: list[exp.Expression] = []
         while True:
@@ -631,7 +631,7 @@ class Queries(TableFunctions):
         return relation
 
     def _special_function(self, kind: str, lateral: bool) -> exp.Expression | None:
-        """A function in FROM with a syntax of its own; None if there is none ahead."""
+        """A function in FROM with its own syntax; None if there is none at the current token."""
         if not self._opens():
             return None
         if kind == "xmltable" and self.edition.base >= 10:
@@ -643,7 +643,7 @@ class Queries(TableFunctions):
         return None
 
     def _calls(self) -> bool:
-        """The item ahead is a function call, not a table."""
+        """Whether the item at the current token is a function call, not a table."""
         i = self.i
         kind = self.kinds[i]
         if kind == "table":

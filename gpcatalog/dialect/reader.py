@@ -1,5 +1,5 @@
-"""A cursor over one statement's tokens that remembers how far it came and what it expected
-there.
+"""A cursor over the tokens of one statement that records the furthest position and what was
+expected there.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from gpcatalog.dialect.lexer import END, Tokens
 
 
 class Mismatch(Exception):
-    """What was looked for is not here; the reader's `note` says what was."""
+    """The expected token is missing; the reader's `note` has recorded it."""
 
 
 class Reader:
-    """Position, tokens, and the furthest failure."""
+    """The tokens, the current position, and the furthest failure."""
 
     __slots__ = (
         "ends",
@@ -30,19 +30,19 @@ class Reader:
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self.text = tokens.text
-        self.kinds = [*tokens.kinds, END, END]  # looking two ahead is always possible
+        self.kinds = [*tokens.kinds, END, END]  # so that two tokens ahead can always be read
         self.values = tokens.values
         self.starts = tokens.starts
         self.ends = tokens.ends
         self.i = 0
         self.far = 0
         self.wanted: dict[str, None] = {}
-        # parentheses already tried as a subquery in vain: without this memory, nesting costs two to
-        # the depth
+        # parentheses that were tried as a subquery without success; otherwise, time grows with 2 to
+        # the power of the nesting depth
         self.no_select: set[int] = set()
 
     def note(self, what: str) -> None:
-        """Remember that `what` was expected at the current token."""
+        """Record that `what` was expected at the current token."""
         if self.i > self.far:
             self.far = self.i
             self.wanted = {what: None}
@@ -50,12 +50,12 @@ class Reader:
             self.wanted[what] = None
 
     def miss(self, what: str) -> Mismatch:
-        """Note it and hand back the exception to raise."""
+        """Record it and return the exception to raise."""
         self.note(what)
         return Mismatch(what)
 
     def accept(self, kind: str) -> bool:
-        """Take the token if it is of that kind."""
+        """Consume the token if it is of that kind; return whether it was."""
         if self.kinds[self.i] == kind:
             self.i += 1
             return True
@@ -63,7 +63,7 @@ class Reader:
         return False
 
     def accept_any(self, *kinds: str) -> str:
-        """Take the token if it is of one of the kinds; which, or ""."""
+        """Consume the token if it is of one of the kinds; return its kind, or ""."""
         kind = self.kinds[self.i]
         if kind in kinds:
             self.i += 1
@@ -73,7 +73,7 @@ class Reader:
         return ""
 
     def sequence(self, *kinds: str) -> bool:
-        """Take these tokens if all of them come next."""
+        """Consume these tokens if all of them come next; return whether they did."""
         i = self.i
         if self.kinds[i : i + len(kinds)] == list(kinds):
             self.i += len(kinds)
@@ -82,13 +82,13 @@ class Reader:
         return False
 
     def expect(self, *kinds: str) -> None:
-        """Take these tokens or fail."""
+        """Consume these tokens, or raise Mismatch."""
         for kind in kinds:
             if self.kinds[self.i] != kind:
                 raise self.miss(kind)
             self.i += 1
 
     def peek(self, ahead: int = 0) -> str:
-        """Kind of a token further on."""
+        """Kind of the token that is so many tokens ahead."""
         i = self.i + ahead
         return self.kinds[i] if i < len(self.kinds) else END

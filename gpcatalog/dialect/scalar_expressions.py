@@ -1,4 +1,4 @@
-"""Operands of operators: constants, columns, calls and everything else in c_expr."""
+"""Operands of operators: constants, columns, calls and all other parts of c_expr."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Terms(Operators):
 
     __slots__ = ()
 
-    # keyword → what reads a call with a grammar of its own; functions.py fills it
+    # keyword → reader of a function with its own syntax; filled by functions.py
     special: ClassVar[dict[str, Callable[[Any], exp.Expression | None]]] = {}
 
-    if TYPE_CHECKING:  # an expression may hold a query: queries.py
+    if TYPE_CHECKING:  # an expression can contain a query: queries.py
 
         def select(self) -> exp.Expression: ...
         def order_by(self) -> exp.Order: ...
@@ -121,7 +121,7 @@ class Terms(Operators):
         raise self.miss("an expression")
 
     def _typed_literal(self) -> exp.Expression | None:
-        """A constant like timestamp '…' or interval '1' year; None when the word is a column or a
+        """A constant like timestamp '…' or interval '1' year; None if the word is a column or a
         function here.
         """
         start, far, wanted = self.i, self.far, self.wanted.copy()
@@ -208,7 +208,7 @@ class Terms(Operators):
         return self._application(name)
 
     def windowless(self) -> exp.Expression:
-        """func_expr_windowless: a call without OVER, or a function with its own grammar."""
+        """func_expr_windowless: a call without OVER, or a function with its own syntax."""
         kind = self.kinds[self.i]
         special = self.special.get(kind)
         if special is not None and kind not in (
@@ -302,7 +302,7 @@ class Terms(Operators):
         ):
             return exp.Anonymous(
                 this=name.this, expressions=arguments
-            )  # what every dialect of sqlglot can write
+            )  # every dialect of sqlglot can write this
         return gx.FunctionCall(
             this=name, expressions=arguments, quantifier=quantifier.upper() or None, order=order
         )
@@ -343,7 +343,7 @@ class Terms(Operators):
         return self._indirect(exp.Paren(this=first))
 
     def query_in_parens(self) -> exp.Expression | None:
-        """select_with_parens, or None when the parenthesis holds something else."""
+        """select_with_parens, or None if the parentheses contain something else."""
         start = self.i
         if self.kinds[start] != "(" or start in self.no_select:
             return None

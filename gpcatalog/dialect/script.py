@@ -1,5 +1,5 @@
-"""A file of SQL cut into statements with their places: psql commands, COPY data, dollar quotes and
-comments are understood.
+"""Splits a SQL file into statements with their positions; it handles psql commands, COPY data,
+dollar quotes and comments.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from gpcatalog.dialect.version import Edition
 
 _COPY_END = re.compile(r"^\\\.[ \t]*\r?$", re.MULTILINE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)?")
-# psql commands that send the buffer to the server, so they end a statement as a semicolon does
+# psql commands that send the query buffer to the server, so they end a statement as a semicolon
+# does
 _SENDING = re.compile(r"\\(?:g|gx|gset|gexec|gdesc|crosstabview|watch|p)\b")
 
 
@@ -39,7 +40,7 @@ _CONDITION = re.compile(r"\\(?:if|elif|else|endif)\b")
 
 
 class Outcome(StrEnum):
-    """What became of a statement."""
+    """The result of reading a statement."""
 
     TYPED = "typed"
     NOT_UNDERSTOOD = "not understood"
@@ -51,7 +52,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a file, counted from 1; columns count characters."""
+    """A position in a file, counted from 1; columns count characters."""
 
     file: str
     line: int
@@ -62,9 +63,9 @@ class Place:
 
 
 class Source:
-    """A file's text with its lines found once.
+    """The text of a file and its lines.
 
-    text: with the values of placeholders; offsets count in it, and places are those of the file
+    text: with the values of placeholders; offsets refer to it, lines and columns to the file
     """
 
     def __init__(
@@ -78,14 +79,14 @@ class Source:
     ) -> None:
         text = text.removeprefix("\ufeff")
         self.file = file
-        self.path = path  # None where it is no file
+        self.path = path  # None if it is not a file
         self.skipped = skipped  # why the file is not read
-        self.undo = False  # an undo script of Flyway: read, but no part of the change
+        self.undo = False  # an undo script of Flyway: read, but not part of the change
         self._original = text
         self._moved: list[tuple[int, int, int, int]] = []
         self.missing: list[
             tuple[int, int, str]
-        ] = []  # placeholders without a value: begin, end, name
+        ] = []  # placeholders without a value: start, end, name
         if "${" in text:
             text, self._moved, self.missing = fill(text, values or {})
         self.text = text
@@ -110,7 +111,7 @@ class Source:
         return self._original[self._starts[number - 1] : end].rstrip("\r\n")
 
     def places_in(self, start: int, end: int) -> list[tuple[int, int, str]]:
-        """Begin, end and name of the placeholders without a value between two offsets."""
+        """Start, end and name of the placeholders without a value between two offsets."""
         first = bisect_left(self.missing, (start, start, ""))
         return self.missing[first : bisect_left(self.missing, (end, end, ""))]
 
@@ -121,37 +122,36 @@ class Source:
 
 @dataclass(kw_only=True)
 class Piece:
-    """One statement as cut from a file, not read yet."""
+    """One statement of a file, before it is parsed."""
 
     source: Source
     start: int
     end: int
     tokens: Tokens | None
     error: SyntaxFault | None = None
-    command: str = ""  # of psql: what sends the statement, or, without tokens, a command of its own
+    command: str = ""  # psql command that sends the statement; without tokens, another psql command
     expanded: Expansion | None = (
-        None  # with the values of its variables; the tokens are those of this text
+        None  # the text with the values of its variables; the tokens are those of this text
     )
     missing: tuple[str, ...] = ()  # variables and placeholders without a value
-    decisive: tuple[str, ...] = ()  # of these those that are more than part of a name
-    reasons: tuple[str, ...] = ()  # why it is not known whether it runs
-    other: bool = False  # in a branch of \\if that may run instead of one before it
+    decisive: tuple[str, ...] = ()  # those that are not only part of a name
+    reasons: tuple[str, ...] = ()  # why it is unknown whether it runs
+    other: bool = False  # in a branch of \\if that may run instead of an earlier branch
     escapes: bool = False  # a backslash in '…' begins an escape
-    begins: bool = False  # psql begins a transaction before it where none is open
+    begins: bool = False  # psql begins a transaction before it if none is open
 
 
 @dataclass(kw_only=True)
 class Statement:
-    """One statement as read.
+    """One statement after it was read.
 
-    tree:    its typed tree, or None
-    edition: the grammar that read it
-    fault:   where and why it is no SQL, or why it was not understood
-    missing: variables and placeholders without a value; decisive: those that are more than part of
-             a name
-    reasons: why it is not known whether it runs; other: it may run in the place of a statement
-             before it
-    begins:  psql begins a transaction before it where none is open (AUTOCOMMIT off)
+    tree: its tree, or None
+    edition: the grammar that parsed it
+    fault: position and reason of the syntax error, or why it was not understood
+    missing: variables and placeholders without a value; decisive: those that are not only part of a
+        name
+    reasons: why it is unknown whether it runs; other: it may run instead of an earlier statement
+    begins: psql begins a transaction before it if none is open (AUTOCOMMIT off)
     """
 
     source: Source
@@ -162,7 +162,7 @@ class Statement:
     edition: Edition | None = None
     fault: SyntaxFault | None = None
     words: tuple[str, ...] = field(default=())
-    command: str = ""  # of psql: what sends it where no semicolon does, or the command itself
+    command: str = ""  # psql command that sends it (without a semicolon), or the command itself
     missing: tuple[str, ...] = ()
     decisive: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
@@ -171,12 +171,12 @@ class Statement:
 
     @property
     def place(self) -> Place:
-        """Where it begins."""
+        """The position where it begins."""
         return self.source.place(self.start)
 
     @property
     def text(self) -> str:
-        """As written."""
+        """The text as written."""
         return self.source.text[self.start : self.end]
 
 
@@ -207,7 +207,7 @@ def _drop(tokens: Tokens) -> None:
 
 
 def _join(first: Tokens | None, more: Tokens) -> Tokens:
-    """Tokens of a statement that a psql command interrupted."""
+    """The tokens of a statement that a psql command interrupts."""
     if first is None:
         return more
     _drop(first)
@@ -221,8 +221,8 @@ def _join(first: Tokens | None, more: Tokens) -> Tokens:
 
 
 def _recover(text: str, offset: int) -> int:
-    """Where to go on after text that is no token: behind the next semicolon that ends a line, or
-    behind everything.
+    """Offset to continue at after text that is not a token: after the next semicolon at the end of
+    a line, or the end of the text.
     """
     found = re.compile(r";[ \t]*(?:\r?\n|\Z)").search(text, offset)
     return found.end() if found else len(text)
@@ -244,7 +244,7 @@ def _psql_command(text: str, start: int) -> tuple[str, int]:
 
 
 def _command_piece(source: Source, start: int, command: str, session: Variables) -> Piece:
-    """A psql command of its own, with the values of its variables."""
+    """A psql command that does not send a statement, with the values of its variables."""
     return Piece(
         source=source,
         start=start,
@@ -258,7 +258,7 @@ def _command_piece(source: Source, start: int, command: str, session: Variables)
 def _unreadable(
     source: Source, pending: Tokens | None, begin: int, end: int, error: LexError
 ) -> Piece:
-    """A statement with text that is no token; pending: what was read of it before a psql command."""
+    """A statement with text that is not a token; pending: its tokens before a psql command."""
     begun = pending is not None and len(pending) > 1
     return Piece(
         source=source,
@@ -274,11 +274,11 @@ def _unreadable(
 def split(
     source: Source, *, commands: bool = False, variables: Variables | None = None
 ) -> Iterator[Piece]:
-    """The statements of a script, without COPY data; with psql's own commands between them where
-    these are asked for.
+    """The statements of a script, without COPY data.
 
-    variables: those of the session, which \\set in the script changes; branches of \\if that do not
-               run are left out
+    commands: also return the psql commands between them
+    variables: variables of the session, which \\set in the script changes; branches of \\if that do
+        not run are left out
     """
     text, at = source.text, 0
     if text.startswith("\ufeff"):
@@ -291,7 +291,7 @@ def split(
         try:
             tokens, at = scan(text, at, WORDS, script=True, escapes=strings.escapes)
         except LexError as error:
-            if session.skipping:  # no statement here is sent: go on at the end of the branch
+            if session.skipping:  # statements here are not sent: continue at the end of the branch
                 edge = _CONDITION.search(text, error.offset)
                 at = max(edge.start() if edge is not None else len(text), begin + 1)
                 continue
@@ -319,7 +319,7 @@ def split(
                 sends = _SENDING.match(command) is not None and not session.skipping
                 conditional = session.command(command, tokens)
                 if command.split()[:1] in (["\\r"], ["\\reset"]) and not session.skipping:
-                    continue  # what was written so far is not sent
+                    continue  # the query buffer is not sent
                 if not sends:
                     if commands and len(tokens) <= 1 and not conditional and not session.skipping:
                         yield _command_piece(source, interrupted, command, session)
@@ -338,7 +338,9 @@ def split(
 def _pieces(
     source: Source, tokens: Tokens, session: Variables, sent: str, *, escapes: bool
 ) -> Iterator[Piece]:
-    """A statement, with the values of its variables; they may make several of it."""
+    """A statement with the values of its variables; the values can split it into several
+    statements.
+    """
     start, end = tokens.starts[0], tokens.ends[-2]
     expanded, missing = session.expand(tokens) if PSQLVAR in tokens.kinds else (None, set())
     lacking = (
@@ -400,8 +402,8 @@ _ALONE_WITH = frozenset(
 
 
 def _alone(kinds: Sequence[str]) -> bool:
-    """Whether psql begins no transaction before a statement with AUTOCOMMIT off: those that begin
-    or end one, or cannot run in one (function command_no_begin of psql).
+    """Whether psql, with AUTOCOMMIT off, begins no transaction before a statement because it begins
+    or ends one, or cannot run in one (function command_no_begin of psql).
     """
     words = kinds[:6]
     return (
@@ -414,8 +416,8 @@ def _alone(kinds: Sequence[str]) -> bool:
 def _decisive(
     source: Source, tokens: Tokens, missing: set[str], text: Expansion | None = None
 ) -> tuple[str, ...]:
-    """Names of the variables and placeholders without a value that are more than a schema or part
-    of a name.
+    """Names of the variables and placeholders without a value that are not only a schema or part of
+    a name.
     """
     found = []
     for n, (kind, value, start, end) in enumerate(
@@ -449,10 +451,10 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
-    """A statement read by the first of the editions that takes it.
+    """A statement, parsed by the first of the editions that accepts it.
 
-    What a whole grammar does not take is an error. In the others a statement that begins as none
-    there does is not understood.
+    A statement that a complete grammar (`Edition.whole`) rejects is an error. In other grammars, a
+    statement whose first words begin no known statement is not understood.
     """
     from gpcatalog.dialect.greenplum import read_statement
 
@@ -515,8 +517,8 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
 
 
 def _readings(piece: Piece) -> Iterator[tuple[Tokens, Expansion | None]]:
-    """The statement as it is, and without the variables that have no value: a clause is often
-    one.
+    """The statement as it is, and without the variables that have no value, because such a variable
+    is often a clause.
     """
     assert piece.tokens is not None
     yield piece.tokens, piece.expanded
@@ -524,7 +526,7 @@ def _readings(piece: Piece) -> Iterator[tuple[Tokens, Expansion | None]]:
         return
     unknown = set(piece.missing)
     tokens = piece.tokens
-    # placeholders became words
+    # placeholders have been replaced by words
     places = (
         {start for start, _, _ in piece.source.places_in(piece.start, piece.end)}
         if piece.expanded is None
@@ -563,7 +565,7 @@ def _moved(fault: SyntaxFault, text: Expansion | None) -> SyntaxFault:
 
 
 def _place(tree: exp.Expression, text: Expansion | None) -> None:
-    """Give the nodes of an expanded statement their places in the file."""
+    """Set the positions of the nodes of an expanded statement to those in the file."""
     if text is None:
         return
     for node in tree.walk():
@@ -582,8 +584,6 @@ def statements(
     commands: bool = False,
     variables: Variables | None = None,
 ) -> Iterator[Statement]:
-    """Every statement of a script, read; with psql's own commands between them where these are
-    asked for.
-    """
+    """All statements of a script, parsed; commands: also return the psql commands between them."""
     for piece in split(source, commands=commands, variables=variables):
         yield read(piece, wanted)

@@ -1,8 +1,8 @@
-"""The synopses of every statement that is not a query and not CREATE TABLE, as the manual would print them."""
+"""The synopses of all statements except queries and CREATE TABLE, in the form of the manual."""
 
 # ruff: noqa: E501 - a synopsis keeps the lines the manual would give it
 
-# Parts that statements share. A rule headed ~ hands on its choice and makes no node of its own.
+# Parts that statements share. A rule with ~ returns the value of its branch and creates no node.
 PARTS = r"""
 ~behavior = CASCADE | RESTRICT
 

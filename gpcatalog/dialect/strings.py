@@ -1,5 +1,5 @@
-"""What a script sets standard_conforming_strings to: whether a backslash in '…' begins an escape, as
-in dumps of old servers.
+"""The setting standard_conforming_strings of a script: whether a backslash in '…' begins an escape,
+as in dumps of old servers.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ _ENDS = frozenset(("commit", "end", "rollback", "abort"))
 
 
 class Strings:
-    """The setting of a session as its statements set it; it is on at the beginning.
+    """The setting of a session, changed by its statements; it is on at the beginning.
 
     SET LOCAL is undone at the end of the transaction, SET by ROLLBACK.
     """
 
     def __init__(self) -> None:
         self.escapes = False
-        self._session = False  # of the session, where SET LOCAL has another value
-        self._before: bool | None = None  # at BEGIN
+        self._session = False  # session value, which SET LOCAL does not change
+        self._before: bool | None = None  # session value at BEGIN
 
     def follow(self, tokens: Tokens) -> None:
-        """Note what a statement does to the setting.
+        """Apply a statement to the setting.
 
         >>> from gpcatalog.dialect.lexer import scan
         >>> strings = Strings()
@@ -41,7 +41,7 @@ class Strings:
         elif first in ("begin", "start"):
             if self._before is None:
                 self._before = self._session
-        elif first in _ENDS and "to" not in kinds:  # not to a savepoint
+        elif first in _ENDS and "to" not in kinds:  # not ROLLBACK TO a savepoint
             if first in ("rollback", "abort") and self._before is not None:
                 self._session = self._before
             self.escapes, self._before = self._session, None
@@ -59,5 +59,5 @@ class Strings:
 
 
 def _named(tokens: Tokens, at: int) -> bool:
-    """Whether the token at a place is the name of the setting; a value or the end follows."""
+    """Whether the token at this index is the name of the setting."""
     return at + 1 < len(tokens) and tokens.values[at].lower() == SETTING

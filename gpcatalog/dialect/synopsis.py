@@ -1,17 +1,20 @@
-"""Synopses: a grammar written as the manual writes it, read both ways: text to tree and tree to
-text.
+"""Synopses: a grammar in the form of the manual, for parsing text and for writing trees as text.
 
-A rule is `name:Class = body`, continued on indented lines. In a body
+A rule is `name:Class = body`, continued on indented lines. In a body:
 
-    WORD           a keyword               '('            punctuation
-    ref            a rule or a primitive, kept in the node under its own name; `label:ref` under
-    another ref*  ref+     repeated                ref,+  ref,*   a comma-separated list [ a b ]
-    optional                ( a | b )      one of @guard a b     only in editions for which the
-    guard holds (as the first item of a branch)
+    WORD            a keyword
+    '('             punctuation
+    ref             a rule or a primitive, stored in the node under its own name
+    label:ref       stored under another name
+    ref* ref+       repeated
+    ref,* ref,+     a comma-separated list
+    [ a b ]         optional
+    ( a | b )       one of several branches
+    @guard a b      only in editions for which the guard is true (as the first item of a branch)
 
-Optional groups and choices that hold nothing but keywords leave a mark in the node (`label:[ IF
-EXISTS ]`, or a name made of the words), so that the same line can write the node again. A rule
-headed `~name` makes no node: it hands on its choice.
+Optional groups and choices that contain only keywords leave a mark in the node (`label:[ IF EXISTS
+]`, or a name made of the words), so that the same line can write the node again. A rule `~name`
+creates no node: it returns the value of its branch.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from gpcatalog.dialect.reader import Mismatch, Reader
 Matcher = Callable[[Reader, dict[str, Any]], bool]
 Rule = Callable[[Any], Any]
 
-_GUARD = re.compile(r"!*(?:gp|gp6|gp7|pg|v\d+)")  # as Edition.holds reads them
+_GUARD = re.compile(r"!*(?:gp|gp6|gp7|pg|v\d+)")  # in the form that Edition.holds accepts
 _ITEM = re.compile(
     r"\s*(?:(?P<punct>'[^']+')|(?P<guard>@[!\w]+)|(?P<open>(?:(?P<mark>\w+):)?[\[(])|(?P<close>[\])])|(?P<bar>\|)"
     r"|(?P<word>[A-Z][A-Z_0-9]*)(?![\w:])|(?:(?P<label>\w+):)?(?P<ref>[a-z]\w*)(?P<rep>,[+*]|[+*])?)"
@@ -45,7 +48,7 @@ class Word:
 
 @dataclass
 class Ref:
-    """A use of another rule; `many` is "", "*", "+", ",*" or ",+"."""
+    """A reference to another rule; `many` is "", "*", "+", ",*" or ",+"."""
 
     label: str
     rule: str
@@ -54,7 +57,7 @@ class Ref:
 
 @dataclass
 class Choice:
-    """One of several branches; an optional group is a choice of one with `optional` set."""
+    """One of several branches; an optional group is a choice with one branch and `optional` set."""
 
     branches: list[Sequence]
     label: str = ""
@@ -64,7 +67,7 @@ class Choice:
 
 @dataclass
 class Sequence:
-    """Items in a row, under an optional guard."""
+    """Items one after the other, with an optional guard."""
 
     items: list[Word | Ref | Choice] = field(default_factory=list)
     guard: str = ""
@@ -76,8 +79,8 @@ class Sequence:
     mark: str = ""
 
     def captures(self) -> bool:
-        """True when something in it is always kept in the node, so its presence can be seen
-        there.
+        """Whether some item of it is always stored in the node, so that the node shows that it is
+        present.
         """
         return any(
             (isinstance(i, Ref) and i.many in ("", "+", ",+"))
@@ -88,7 +91,9 @@ class Sequence:
 
 @dataclass
 class Definition:
-    """A rule as read: its body and the node it makes (None: hands on its choice)."""
+    """A rule: its body and the node class that it creates (None: it returns the value of its
+    branch).
+    """
 
     name: str
     body: Choice
@@ -129,12 +134,12 @@ def _read_body(text: str, name: str) -> Choice:
 
 
 def _bare(branch: Sequence) -> bool:
-    """A branch that is one unrepeated reference: the node itself tells which branch it was."""
+    """Whether a branch is one reference without repetition: its node shows which branch it was."""
     return len(branch.items) == 1 and isinstance(branch.items[0], Ref) and not branch.items[0].many
 
 
 def _label(body: Choice, taken: dict[str, int]) -> None:
-    """Give every group whose choice would leave no trace a name to leave it under."""
+    """Give a name to each group whose branch would otherwise not be visible in the node."""
     for branch in body.branches:
         for item in branch.items:
             if not isinstance(item, Choice):
@@ -166,7 +171,7 @@ def _label(body: Choice, taken: dict[str, int]) -> None:
 
 
 def _references(body: Choice) -> set[str]:
-    """Labels that references keep values under."""
+    """Labels under which references store values."""
     out: set[str] = set()
     for branch in body.branches:
         for item in branch.items:
@@ -178,8 +183,8 @@ def _references(body: Choice) -> set[str]:
 
 
 def _mark(choice: Choice) -> None:
-    """What each branch leaves in the node: its words, with its number where two branches have the
-    same.
+    """Set the mark that each branch leaves in the node: its words, and its number if two branches
+    have the same words.
     """
     words = [branch.words() for branch in choice.branches]
     for number, branch in enumerate(choice.branches):
@@ -206,7 +211,7 @@ def _arguments(body: Choice, into: dict[str, bool]) -> None:
 
 
 class Synopses:
-    """A grammar: definitions by name, compiled for one edition at a time."""
+    """A grammar: its definitions by name. `CompiledGrammar` compiles them for one edition."""
 
     def __init__(
         self, text: str, classes: dict[str, type[exp.Expression]], base: type[exp.Expression]
@@ -220,7 +225,7 @@ class Synopses:
             body = _read_body(
                 text[head.end() : following.start() if following else len(text)], name
             )
-            # a mark never takes the name of something the rule keeps
+            # a mark never gets the name of a value that the rule stores
             taken: dict[str, int] = dict.fromkeys(_references(body), 1)
             node = None
             if silent:
@@ -260,14 +265,14 @@ class Synopses:
                     self._collect(item)
 
     def writers(self) -> Iterator[tuple[type[exp.Expression], Choice]]:
-        """Each node class with the body that writes it."""
+        """Each node class with the body that writes it as SQL."""
         for definition in self.definitions.values():
             if definition.node is not None:
                 yield definition.node, definition.body
 
 
 def _nothing(p: Reader, kept: dict[str, Any]) -> bool:
-    """What this edition does not have."""
+    """The matcher of a rule that this edition does not have: it never matches."""
     return False
 
 
@@ -448,11 +453,11 @@ def _word(text: str) -> Matcher:
 
 
 class Unwritable(Exception):
-    """A node lacks what its rule needs to be written."""
+    """A node has no value that its rule needs to write it."""
 
 
 def write(body: Choice, args: dict[str, Any], sql: Callable[[Any], str]) -> str:
-    """The SQL of a node: its rule's body walked with the node's args."""
+    """The SQL of a node, from the body of its rule and the args of the node."""
     parts: list[str] = []
     if len(body.branches) > 1:
         _write_choice(body, args, sql, parts)
@@ -462,7 +467,7 @@ def write(body: Choice, args: dict[str, Any], sql: Callable[[Any], str]) -> str:
 
 
 def join(parts: list[str]) -> str:
-    """Parts with single blanks between them, but none inside brackets and before commas.
+    """Join parts with single blanks, without blanks inside parentheses and before commas.
 
     >>> join(["a", "(", "b", ",", "c", ")"])
     'a (b, c)'

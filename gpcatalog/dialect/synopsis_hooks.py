@@ -1,5 +1,5 @@
-"""Parts of statements that synopses name and that are read by hand: words, options, definitions,
-schema elements.
+"""Hand-written readers of parts that synopses refer to: words, options, definitions, schema
+elements.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpcatalog.dialect.synopsis import CompiledGrammar
 from gpcatalog.dialect.version import Edition
 from gpcatalog.dialect.vocabulary import STRINGS, Vocabulary
 
-# statements that PostgreSQL 19 also takes inside CREATE SCHEMA
+# statements that PostgreSQL 19 also accepts inside CREATE SCHEMA
 _ELEMENTS_19 = (
     "create_domain",
     "create_function",
@@ -30,13 +30,13 @@ _ELEMENTS_19 = (
 
 
 class SynopsisHooks(Changes):
-    """Queries and DML plus what synopses ask for by name; `rules` are the compiled synopses of the
-    same edition.
+    """Queries, DML and the readers that synopses refer to by name; `rules` are the compiled
+    synopses of the same edition.
     """
 
     __slots__ = ("rules",)
 
-    if TYPE_CHECKING:  # the class that reads statements has it
+    if TYPE_CHECKING:  # defined in the class that reads statements
 
         def create(self) -> exp.Expression: ...
 
@@ -47,11 +47,11 @@ class SynopsisHooks(Changes):
         self.rules = rules
 
     def of(self, rule: str) -> Any:
-        """Read by a synopsis."""
+        """Read a part by its synopsis."""
         return self.rules.rule(rule)(self)
 
     def maybe(self, rule: str) -> Any:
-        """Read by a synopsis, or None with the cursor where it was."""
+        """Read a part by its synopsis; if it does not match, return None and keep the position."""
         start = self.i
         try:
             return self.rules.rule(rule)(self)
@@ -59,15 +59,15 @@ class SynopsisHooks(Changes):
             self.i = start
             return None
 
-    # --- words the synopses ask for ---
+    # --- words that synopses refer to ---
 
     def nonreserved(self) -> exp.Identifier:
         """NonReservedWord."""
         return self._word(self.say.unreserved, "a name")
 
     def default_partition(self) -> str:
-        """DEFAULT PARTITION, when no name follows: the server takes any word there for one, and
-        refuses it.
+        """DEFAULT PARTITION without a name; the server reads any word after it as a name, and
+        rejects it.
         """
         if self.kinds[self.i] != "default" or self.peek(1) != "partition":
             raise self.miss("default")
@@ -79,7 +79,7 @@ class SynopsisHooks(Changes):
         return "DEFAULT PARTITION"
 
     def strategy(self) -> exp.Identifier:
-        """part_strategy: a word like RANGE, LIST or HASH."""
+        """part_strategy: a word such as RANGE, LIST or HASH."""
         if self.edition.classes.get(self.kinds[self.i], "U").upper() not in ("U",):
             raise self.miss("range or list")
         return self._word(self.say.label, "range or list")
@@ -91,7 +91,7 @@ class SynopsisHooks(Changes):
         return gx.StorageOption(this=name, value=self.def_arg())
 
     def operator_option(self) -> exp.Expression:
-        """operator_def_elem; from PostgreSQL 17 on, a value may be missing."""
+        """operator_def_elem; since PostgreSQL 17, the value is optional."""
         name = self.label()
         if self.edition.base >= 17 and self.kinds[self.i] != "=":
             return gx.StorageOption(this=name)
@@ -100,7 +100,7 @@ class SynopsisHooks(Changes):
 
     def copy_label(self) -> exp.Identifier:
         """The name of an option of COPY."""
-        # FORMAT before JSON is a token of its own, which COPY takes from 19 on
+        # FORMAT before JSON is a token of its own, which COPY accepts since PostgreSQL 19
         if (
             16 <= self.edition.base < 19
             and self.kinds[self.i] == "format"
@@ -145,7 +145,7 @@ class SynopsisHooks(Changes):
         return kind.upper()
 
     def arg_name(self) -> exp.Identifier:
-        """param_name, when a type follows it."""
+        """param_name, if a type follows it."""
         start = self.i
         name = self.function_word()
         if self.kinds[self.i] in (")", ",", "(", ".", "=", "[", "default", "array", "%"):
@@ -174,7 +174,7 @@ class SynopsisHooks(Changes):
         return self.name()
 
     def column_storage_word(self) -> exp.Identifier:
-        """PLAIN, MAIN, … or, from 16 on, DEFAULT."""
+        """PLAIN, MAIN, … or, since PostgreSQL 16, DEFAULT."""
         return self.storage_word() if self.edition.base >= 16 else self.name()
 
     def access_method_name(self) -> exp.Identifier:
@@ -206,7 +206,7 @@ class SynopsisHooks(Changes):
         return self.windowless()
 
     def rule_statement(self) -> exp.Expression:
-        """A command that a rule may hold."""
+        """A command that a rule can contain."""
         if self.kinds[self.i] == "notify":
             found: exp.Expression = self.of("notify")
             return found
@@ -217,7 +217,7 @@ class SynopsisHooks(Changes):
         return self.select() if self.edition.base < 10 else self.statement_body()
 
     def explainable(self) -> exp.Expression:
-        """What EXPLAIN takes."""
+        """A statement that EXPLAIN accepts."""
         kind = self.kinds[self.i]
         if kind == "create":
             return self.create()
@@ -271,7 +271,7 @@ class SynopsisHooks(Changes):
         return gx.SqlBody(expressions=found, atomic=True)
 
     def attribute_spec(self) -> exp.Expression:
-        """ConstraintAttributeSpec: attributes that do not contradict each other."""
+        """ConstraintAttributeSpec: constraint attributes that do not contradict each other."""
         found: list[exp.Expression] = []
         seen: set[str] = set()
         while True:

@@ -1,6 +1,4 @@
-"""What stands inside CREATE TABLE and behind it: partition values, columns, constraints, storage
-options.
-"""
+"""Elements and clauses of CREATE TABLE: partition values, columns, constraints, storage options."""
 
 from __future__ import annotations
 
@@ -91,7 +89,7 @@ class TableElements(SynopsisHooks):
         return gx.PartitionKey(**element.args)
 
     def plain_partition_key(self) -> exp.Expression:
-        """A column as partition key: the classic syntax takes no expressions."""
+        """A column as partition key: the classic syntax accepts no expressions."""
         found = self.partition_key()
         if isinstance(found, exp.Identifier) or isinstance(found.this, exp.Column):
             return found
@@ -155,7 +153,7 @@ class TableElements(SynopsisHooks):
                 return
 
     def column_constraint(self) -> exp.Expression:
-        """ColConstraint; fails without moving when there is none."""
+        """ColConstraint; raises Mismatch at the same position if there is none."""
         kind = self.kinds[self.i]
         if kind == "constraint":
             self.i += 1

@@ -1,4 +1,4 @@
-"""XMLTABLE, JSON_TABLE and GRAPH_TABLE: functions in FROM that have columns of their own."""
+"""XMLTABLE, JSON_TABLE and GRAPH_TABLE: functions in FROM that define columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpcatalog.dialect.vocabulary import STRINGS
 
 
 class TableFunctions(Calls):
-    """Functions in FROM with a syntax of their own."""
+    """Functions in FROM with their own syntax."""
 
     __slots__ = ()
 
@@ -123,7 +123,7 @@ class TableFunctions(Calls):
         return gx.WindowFrame(expressions=parts)
 
     def _path(self) -> list[exp.Expression]:
-        """A path pattern: vertices and edges in a row."""
+        """A path pattern: vertices and edges one after the other."""
         parts = self._path_element()
         while self.kinds[self.i] in ("(", "<", "-") or self._is_arrow():
             parts += self._path_element()
@@ -164,7 +164,7 @@ class TableFunctions(Calls):
         return parts + self._quantifier()
 
     def _element_filler(self) -> list[exp.Expression]:
-        """A variable, IS with labels, and WHERE: each may be missing."""
+        """A variable, IS with labels, and WHERE; each is optional."""
         parts: list[exp.Expression] = []
         if self.kinds[self.i] in self.say.column:
             parts.append(self.name())
@@ -178,7 +178,7 @@ class TableFunctions(Calls):
         return parts
 
     def _quantifier(self) -> list[exp.Expression]:
-        """{n}, {,n} or {n,m}; nothing without one."""
+        """{n}, {,n} or {n,m}; no parts without a quantifier."""
         if not self.accept("{"):
             return []
         parts = self._parts("{")

@@ -1,6 +1,4 @@
-"""CREATE in all its forms that hold columns or a query, read into sqlglot's own Create, Schema and
-ColumnDef.
-"""
+"""CREATE statements with columns or a query, parsed to sqlglot's Create, Schema and ColumnDef."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ class Tables(TableElements):
     # --- CREATE ---
 
     def _persistence(self) -> list[exp.Expression]:
-        """TEMP or UNLOGGED as a property of the table, if it is written."""
+        """TEMP or UNLOGGED as a property of the table, if it is present."""
         start = self.i
         try:
             word = self.temp_word()
@@ -31,7 +29,7 @@ class Tables(TableElements):
         return [exp.UnloggedProperty() if word == "UNLOGGED" else exp.TemporaryProperty()]
 
     def temp_word(self) -> str:
-        """TEMP in all its spellings."""
+        """TEMP in all its forms."""
         start = self.i
         scope = self.accept_any("local", "global")
         word = self.accept_any("temporary", "temp")
@@ -185,7 +183,9 @@ class Tables(TableElements):
     def _maybe_ctas(
         self, name: exp.Table, properties: list[exp.Expression], args: dict[str, Any]
     ) -> exp.Expression | None:
-        """CREATE TABLE name [(columns)] … AS query, or None when this is no CTAS."""
+        """CREATE TABLE name [(columns)] … AS query, or None if the statement is not CREATE TABLE
+        AS.
+        """
         this: exp.Expression = name
         mine = list(properties)
         if self.kinds[self.i] == "(":
@@ -288,7 +288,7 @@ class Tables(TableElements):
         exists = self.sequence("if", "not", "exists") if self.edition.base >= 10 else False
         name = None
         if self.kinds[self.i] != "on":
-            # a dotted name is refused: an index lives where its table lives
+            # a schema is not allowed: an index is in the schema of its table
             name = self.name()
         elif exists:
             raise self.miss("a name")

@@ -26,7 +26,7 @@ _PIECE = re.compile(
 )
 _ESCAPE = re.compile(r"''|\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "b": "\b", "r": "\r", "f": "\f"}
-# set by psql itself: its manual, section Variables, of PostgreSQL 18
+# set by psql: section Variables of its manual, PostgreSQL 18
 _OF_PSQL = frozenset(
     """AUTOCOMMIT COMP_KEYWORD_CASE DBNAME ECHO ECHO_HIDDEN ENCODING ERROR FETCH_COUNT HIDE_TABLEAM HIDE_TOAST_COMPRESSION HISTCONTROL
     HISTSIZE HOST IGNOREEOF LAST_ERROR_MESSAGE LAST_ERROR_SQLSTATE ON_ERROR_ROLLBACK ON_ERROR_STOP PORT PROMPT1 PROMPT2 PROMPT3 QUIET
@@ -34,15 +34,15 @@ _OF_PSQL = frozenset(
     SQLSTATE USER VERBOSITY VERSION VERSION_NAME VERSION_NUM""".split()
 )
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
-# what psql reads as off: a word of these or its beginning
+# values that psql reads as off: false, no, off and their prefixes
 _OFF = ("f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0")
 _LARGEST = (
     1 << 20
-)  # characters of one expanded value: no clause is longer, and variables that hold variables grow fast
+)  # characters of one expanded value: no clause is longer; variables in variables grow fast
 
 
 def name_of(variable: str) -> str:
-    """The name in a variable as it is written.
+    """The name of a variable, without colon, quotes and braces.
 
     >>> name_of(":a"), name_of(":'a'"), name_of(':"a"')
     ('a', 'a', 'a')
@@ -62,17 +62,18 @@ class Branch(Enum):
 @dataclass
 class _If:
     branch: Branch
-    taken: bool  # a branch has run, or is the one that runs
+    taken: bool  # an earlier branch has run, or this one runs
     reason: str = ""
     maybe: bool = False  # an earlier branch may have run
-    whole: Branch = Branch.RUNS  # with all that are around it
+    whole: Branch = Branch.RUNS  # together with all enclosing \\if
 
 
 @dataclass
 class Expansion:
-    """Tokens of a statement with the values of its variables, and where each of its tokens is in the file.
+    """A statement with the values of its variables, and the position of each of its tokens in the file.
 
-    starts: offsets in the expanded text of the pieces that came from one token; origins: begin and end of that token in the file
+    starts: offsets in the expanded text, one per token; origins: start and end of that token in the
+        file
     """
 
     text: str
@@ -90,8 +91,8 @@ class Expansion:
 class Variables:
     r"""Variables of one session of psql, with the open branches of \if.
 
-    values: by name, from --set and \set; None: it is set, the value is not known
-    unsure: names of which it is not known whether they are set
+    values: by name, from --set and \set; None: it is set, but its value is unknown
+    unsure: names of variables for which it is unknown whether they are set
     """
 
     values: dict[str, str | None] = field(default_factory=dict)
@@ -99,19 +100,21 @@ class Variables:
     unsure: set[str] = field(default_factory=set)
 
     def fresh(self) -> Variables:
-        """A new session with the values that this one has now."""
+        """A new session with the current values of this one."""
         return Variables(dict(self.values), unsure=set(self.unsure))
 
     @property
     def autocommit(self) -> bool:
-        """Whether a statement outside of BEGIN is a transaction of its own (AUTOCOMMIT)."""
+        """Whether a statement outside of a transaction block is a transaction of its own
+        (AUTOCOMMIT).
+        """
         return (self.values.get("AUTOCOMMIT") or "on").lower() not in _OFF
 
     # --- commands ---
 
     def command(self, text: str, sent: Tokens | None = None) -> bool:
-        r"""Follow \set, \unset, \gset, \prompt, \getenv, \if, \elif, \else and \endif; returns
-        whether the command was one of \if's.
+        r"""Apply \set, \unset, \gset, \prompt, \getenv, \if, \elif, \else and \endif; return
+        whether the command was one of the last four.
         """
         found = _COMMAND.match(text.strip())
         if found is None:
@@ -128,7 +131,7 @@ class Variables:
         elif name == "unset" and first:
             self.values.pop(first[0], None)
             self.unsure.discard(first[0])
-            if first[0] == "AUTOCOMMIT":  # \\unset of what is on or off turns it off
+            if first[0] == "AUTOCOMMIT":  # \\unset of a boolean variable sets it to off
                 self.values[first[0]] = "off"
         elif name == "prompt" and first:
             self._set(rest.split()[-1], None)
@@ -140,7 +143,7 @@ class Variables:
         return False
 
     def _set(self, name: str, value: str | None) -> None:
-        # in a branch that may run, the value is the old or the new one
+        # if it is unknown whether the branch runs, the value is the old or the new one
         if self.branch in (Branch.FIRST, Branch.OTHER):
             if name not in self.values:
                 self.unsure.add(name)
@@ -150,8 +153,8 @@ class Variables:
         self.values[name] = value
 
     def _from_query(self, prefix: str, sent: Tokens) -> None:
-        r"""\gset: the columns of a query become variables; with a star or a quoted name any
-        variable may have changed.
+        r"""\gset: the columns of a query become variables; if the query has a star or a quoted
+        name, any variable may have changed.
         """
         if "*" in sent.kinds or QIDENT in sent.kinds:
             self.values = dict.fromkeys(self.values)
@@ -160,8 +163,8 @@ class Variables:
                 self.values[prefix + word.lower()] = None
 
     def _words(self, text: str) -> str | None:
-        r"""The words of a psql command, joined as \set joins them; None if a value is not known
-        (backticks, a variable without one).
+        r"""The words of a psql command, joined as \set joins them; None if a value is unknown
+        (backticks, a variable without a value).
         """
         found = []
         for piece in _PIECE.finditer(text):
@@ -197,7 +200,7 @@ class Variables:
                 self._enter(_If(Branch.SKIPPED, taken=True))
             elif last.maybe:
                 value = True if name == "else" else self._truth(condition)
-                taken = value is True  # if no branch before it ran, this one does
+                taken = value is True  # if no earlier branch ran, this one runs
                 self._enter(
                     _If(
                         Branch.SKIPPED if value is False else Branch.OTHER,
@@ -229,7 +232,9 @@ class Variables:
         return False if any(t.startswith(word) for t in _FALSE) and word not in ("", "o") else None
 
     def enter_file(self) -> list[_If]:
-        r"""Begin a file: its \if are its own. Returns those around it, for `leave_file`."""
+        r"""Begin a file, which has its own \if commands. Returns the enclosing ones, for
+        `leave_file`.
+        """
         around, self.open = self.open, []
         if around and around[-1].whole is not Branch.RUNS:
             whole = around[-1].whole
@@ -244,7 +249,7 @@ class Variables:
         return around
 
     def leave_file(self, around: list[_If]) -> None:
-        r"""End a file: \if that it left open are over."""
+        r"""End a file: \if commands that it left open end here."""
         self.open = around
 
     def _enter(self, one: _If) -> None:
@@ -256,17 +261,17 @@ class Variables:
 
     @property
     def branch(self) -> Branch:
-        r"""How the statements here run, with all open \if together."""
+        r"""Whether the statements here run, according to all open \if commands."""
         return self.open[-1].whole if self.open else Branch.RUNS
 
     @property
     def skipping(self) -> bool:
-        """Whether statements here do not run."""
+        """Whether the statements here are skipped."""
         return self.branch is Branch.SKIPPED
 
     @property
     def reasons(self) -> list[str]:
-        r"""The conditions of \if that are not known here."""
+        r"""The conditions of open \if commands whose values are unknown."""
         return (
             [one.reason for one in self.open if one.reason]
             if self.branch in (Branch.FIRST, Branch.OTHER)
@@ -278,7 +283,7 @@ class Variables:
     def substitute(self, text: str, active: frozenset[str] = frozenset()) -> tuple[str, set[str]]:
         """Text with the values of its variables, and the names of those without a value.
 
-        active: variables whose values are being expanded; psql leaves them as they are, too
+        active: variables whose values are being expanded; like psql, they are not expanded again
 
         >>> Variables({"a": "x'y"}).substitute(":a :'a' :b :{?b}")
         ("x'y 'x''y' :b FALSE", {'b'})
@@ -309,12 +314,12 @@ class Variables:
                 return found[0]
             return inner
 
-        # a cast has two colons
+        # not after a colon: a cast has two
         return re.sub(r"(?<!:)" + _IN_TEXT.pattern, value, text), unknown
 
     def expand(self, tokens: Tokens) -> tuple[Expansion | None, set[str]]:
-        """The statement with the values of its variables, None if none has a value; and the
-        names of those without one.
+        """The statement with the values of its variables (None if none has a value), and the names
+        of the variables without a value.
         """
         used = {
             name_of(v) for k, v in zip(tokens.kinds, tokens.values, strict=True) if k == PSQLVAR
@@ -339,8 +344,8 @@ class Variables:
 
 
 def without(tokens: Tokens, unknown: set[str]) -> Expansion:
-    """The statement without the variables of these names; in a name, a word stands for the
-    value.
+    """The statement without the variables of these names; as part of a name, a variable is replaced
+    by a word.
     """
 
     def replaced(n: int) -> str | None:
@@ -352,7 +357,7 @@ def without(tokens: Tokens, unknown: set[str]) -> Expansion:
 
 
 def in_name(tokens: Tokens, n: int) -> bool:
-    """Whether a variable is a schema or a part of a name: next to a dot, or joined to an
+    """Whether a variable is a schema or a part of a name: next to a dot, or directly next to an
     identifier.
     """
     if "." in (tokens.kinds[n + 1], tokens.kinds[n - 1] if n else ""):
@@ -370,8 +375,8 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _joined(tokens: Tokens, replaced: Callable[[int], str | None]) -> Expansion:
-    """The text of a statement; replaced: the new text of a token by its number, None if it
-    stays.
+    """The text of a statement with replaced tokens; replaced: the new text of a token by its
+    number, None to keep it.
     """
     pieces: list[str] = []
     starts: list[int] = []
@@ -400,15 +405,15 @@ PLACEHOLDER = re.compile(r"\$\{([A-Za-z0-9_.:-]+)\}")
 def fill(
     text: str, values: Mapping[str, str]
 ) -> tuple[str, list[tuple[int, int, int, int]], list[tuple[int, int, str]]]:
-    """Put values in the place of ${name}, as Flyway and Liquibase do; one without a value becomes a word of the same length.
+    """Replace each ${name} by its value, as Flyway and Liquibase do; one without a value becomes a word of the same length.
 
-    Returns the text, what moved (begin and end in the new text, begin and end in the old), and the places in the new text of the
-    placeholders without a value, with their names.
+    Returns the text, the replaced parts (start and end in the new text, start and end in the old text), and the placeholders without a
+    value (start and end in the new text, name).
 
     >>> fill("create table ${schema}.t_${x} (a int)", {"x": "1"})[0]
     'create table __schema_.t_1 (a int)'
     """
-    # a value with a placeholder in it, such as a variable of the environment, is not known
+    # a value that contains a placeholder, such as an environment variable, is unknown
     known = {
         name.lower(): value for name, value in values.items() if PLACEHOLDER.search(value) is None
     }

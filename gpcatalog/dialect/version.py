@@ -1,4 +1,4 @@
-"""Editions of the grammar: which server generation is spoken."""
+"""Editions of the grammar: one per server generation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpcatalog.model import generations
 
 @dataclass(frozen=True)
 class Edition:
-    """One generation's grammar; fields as in ServerGeneration."""
+    """The grammar of one generation; fields as in ServerGeneration."""
 
     name: str
     base: int
@@ -21,18 +21,18 @@ class Edition:
 
     @cached_property
     def classes(self) -> dict[str, str]:
-        """Class letter of each keyword; every other word is like an unreserved one."""
+        """Class letter of each keyword; all other words are treated as unreserved."""
         return keywords.classes(self._table)
 
     @cached_property
     def no_partition_name(self) -> frozenset[str]:
-        """Bare labels that cannot name a partition in ALTER TABLE."""
+        """Labels that cannot be the name of a partition in ALTER TABLE without quotes."""
         return keywords.partition_names_refused(self._table)
 
     @property
     def whole(self) -> bool:
-        """True where the grammar was held against the server itself, statement by statement:
-        nothing is missing in it.
+        """Whether the grammar is complete: it was compared with the server, statement by
+        statement.
         """
         return self.name in ("gp6", "gp7")
 
@@ -43,8 +43,8 @@ class Edition:
         return f"pg{min(max(self.base, 12), generations.NEWEST)}"
 
     def holds(self, guard: str) -> bool:
-        """Whether a synopsis' guard holds: gp, gp6, gp7 (and kin), pg, v14 (that release or later),
-        !… (not).
+        """Whether the guard of a synopsis is true: gp, gp6 (classic partitions), gp7 (other
+        Greenplum, also Cloudberry), pg, v14 (that release or later), !… (not).
 
         >>> edition("gp7").holds("gp7"), edition("gp7").holds("v13"), edition("pg17").holds("!gp")
         (True, False, True)
@@ -63,10 +63,10 @@ class Edition:
 
 @functools.cache
 def edition(name: str) -> Edition:
-    """The edition of a generation's name. Raises KeyError for a name that is none."""
+    """The edition of the generation of this name. Raises KeyError for an unknown name."""
     found = generations.known(name)
     return Edition(found.name, found.base, found.greenplum, found.classic)
 
 
-# Tried in this order when no generation is named: the first that takes a statement wins.
+# Tried in this order if no generation is named; the first one that accepts a statement is used.
 ANY = ("gp7", "gp6", f"pg{generations.NEWEST}")

@@ -1,4 +1,6 @@
-"""Which words may stand where in one edition, and how strongly its operators bind."""
+"""Words that are allowed as names and labels in one edition, and the precedence of its
+operators.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from gpcatalog.dialect.version import Edition
 STRINGS = frozenset((SCONST, ESCONST, USCONST, DOLLAR))
 MATH = frozenset(("+", "-", "*", "/", "%", "^", "<", ">", "=", "<=", ">=", "<>"))
 ALL_OPS = MATH | {OP}
-# level, and whether the operator refuses a neighbour of its own level
+# precedence level, and associativity: l left, r right, n none
 _LEVELS_NEW: dict[str, tuple[int, str]] = {
     "or": (1, "l"),
     "and": (2, "l"),
@@ -81,7 +83,9 @@ _RESERVED_STARTS = frozenset(
 
 
 class Vocabulary:
-    """Which words may stand where, in one edition."""
+    """The words that are allowed as names and labels in one edition, and its operator
+    precedence.
+    """
 
     def __init__(self, edition: Edition, words: frozenset[str]) -> None:
         classes = edition.classes

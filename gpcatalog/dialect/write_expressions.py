@@ -40,7 +40,7 @@ _TYPE_NAMES = {
 }
 _ZONED = {DType.TIMESTAMP: ("TIMESTAMP", ""), DType.TIMESTAMPTZ: ("TIMESTAMP", " WITH TIME ZONE"), DType.TIME: ("TIME", ""),
           DType.TIMETZ: ("TIME", " WITH TIME ZONE")}  # fmt: skip
-# functions that are keywords: bare in a call, whatever their case
+# spelling of binary operators
 write_BINARY: dict[Any, str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.Pow: "^", exp.LT: "<", exp.GT: ">", exp.EQ: "=",
     exp.LTE: "<=", exp.GTE: ">=", exp.NEQ: "<>",
@@ -50,12 +50,12 @@ Writer = Callable[[Any, Any], str]
 
 
 def listed(g: Any, values: Any) -> str:
-    """Return values with commas between."""
+    """Return values separated by commas."""
     return ", ".join(text(g, v) for v in values or ())
 
 
 def text(g: Any, value: Any) -> str:
-    """SQL of a node, or a string as it is."""
+    """Return the SQL of a node, or a string as it is."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -64,7 +64,7 @@ def text(g: Any, value: Any) -> str:
 
 
 def parts(g: Any, values: Any) -> str:
-    """Return values with blanks between."""
+    """Return values separated by blanks."""
     return join([text(g, v) for v in values or ()])
 
 

@@ -51,7 +51,7 @@ def write_lock(g: Any, e: gx.LockClause) -> str:
 
 
 def write_tail(g: Any, e: exp.Expression) -> str:
-    """Return ORDER BY, LIMIT and locks behind a query."""
+    """Return ORDER BY, LIMIT and locks after a query."""
     out = []
     if e.args.get("order") is not None:
         out.append(text(g, e.args["order"]))
@@ -158,7 +158,7 @@ _FOREIGN_SELECT = frozenset(
 
 
 def select(g: Any, e: exp.Select) -> str:
-    """A query of this dialect's shape; trees of other dialects go sqlglot's way."""
+    """Return the SQL of a query of this dialect; trees of other dialects are written by sqlglot."""
     limit = e.args.get("limit")
     if (
         any(e.args.get(k) for k in _FOREIGN_SELECT)

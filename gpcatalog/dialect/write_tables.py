@@ -224,7 +224,7 @@ def _ours(e: exp.Create) -> bool:
 
 
 def _create_index(g: Any, e: exp.Create, exists: str) -> str:
-    """CREATE INDEX; exists: IF NOT EXISTS with a space behind it, or nothing."""
+    """Return the SQL of CREATE INDEX; exists: IF NOT EXISTS with a space after it, or ""."""
     out = ["CREATE"]
     index = e.this
     out += ["UNIQUE"] if e.args.get("unique") else []
@@ -241,7 +241,7 @@ def _create_index(g: Any, e: exp.Create, exists: str) -> str:
 
 
 def _create_words(e: exp.Create, properties: list[exp.Expression]) -> list[str]:
-    """The words from CREATE to what is created, such as TABLE."""
+    """The words from CREATE to the kind of object, such as TABLE."""
     out = ["CREATE"]
     if e.args.get("replace"):
         out.append("OR REPLACE")
@@ -262,7 +262,9 @@ def _create_words(e: exp.Create, properties: list[exp.Expression]) -> list[str]:
 
 
 def create(g: Any, e: exp.Create) -> str:
-    """CREATE of this dialect's shape; trees of other dialects go sqlglot's way."""
+    """Return the SQL of a CREATE of this dialect; trees of other dialects are written by
+    sqlglot.
+    """
     if not _ours(e):
         return str(g.create_sql(e))
     args = e.args

@@ -1,6 +1,4 @@
-"""Trees written as SQL that the server reads back as the same tree: the writer of every kind of
-node.
-"""
+"""Writes trees as SQL that the server parses to the same tree: one writer for each kind of node."""
 
 from __future__ import annotations
 
@@ -87,7 +85,7 @@ if TYPE_CHECKING:
 
 
 def _simple(template: str) -> Writer:
-    """A writer from a template: {this}, {expressions}."""
+    """Return a writer for a template with {this} and {expressions}."""
 
     def writer(g: Any, e: exp.Expression) -> str:
         return template.format(

@@ -1,3 +1,3 @@
-"""The schema state of a script, and what each statement does to it: relations, catalog rows, files
-and locks.
+"""The schema state of a script, and the effect of each statement on it: relations, catalog rows,
+files and locks.
 """

@@ -1,5 +1,5 @@
-"""What a snapshot knows that a check can build on: the server, its instances, its objects as a
-schema state, the totals.
+"""A snapshot as the baseline of a check: the server, its instances, its objects as a schema state,
+the totals.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from gpcatalog.effects.types import DefinedType, Types
 from gpcatalog.errors import CatalogError
 from gpcatalog.store.snapshot import Snapshot
 
-# other sessions' temporary tables are nobody's business, external and foreign tables are kept as
-# views are
+# temporary tables of other sessions are not relevant; external and foreign tables are kept like
+# views
 _READABLE = "storage NOT IN ('external', 'foreign') AND persistence IS DISTINCT FROM 't'"
 
 
 class Baseline:
-    """A snapshot, opened for as long as the check runs; tables are read from it when a statement
-    names them.
+    """A snapshot that is open while the check runs; tables are read from it when a statement names
+    them.
 
     generation, segments (primaries) and hosts of the cluster; lock_slots; totals: leaves, catalog
-    rows of the fullest instance, files
+    rows of the instance with the most rows, files
     """
 
     def __init__(self, path: Path) -> None:
         """Open a snapshot.
 
-        Raises CatalogError if the file is no snapshot, or only totals were kept in it.
+        Raises CatalogError if the file is not a snapshot, or contains only totals.
         """
         self.path = path
         self.snapshot = Snapshot(path)
@@ -101,7 +101,7 @@ class Baseline:
                 files += (number - filled) * model.relation_files(self.generation, shape)
                 files += filled * model.relation_files(self.generation, shape, FILLED)
             except (ValueError, CatalogError):
-                continue  # external and foreign tables keep nothing here
+                continue  # external and foreign tables store nothing here
         bare = (
             "SELECT count(*) AS n FROM relation r WHERE kind = 'root' AND NOT EXISTS (SELECT 1 FROM"
             " relation c WHERE c.parent = r.oid)"
@@ -119,7 +119,7 @@ class Baseline:
     # --- a schema state ---
 
     def state(self, edition: Edition, zone: ZoneInfo) -> SchemaState:
-        """A schema state that reads tables from the snapshot when they are named."""
+        """A schema state that reads tables from the snapshot when a statement names them."""
         state = SchemaState(edition, zone, self)
         self._edition = edition
         state.defaults = state.defaults.with_(self.settings, later=True).with_(self.settings)
@@ -139,8 +139,8 @@ class Baseline:
                     if (other := state.types.made.get(name)) is not None or Types().resolved(
                         name, -1
                     )[0]:
-                        # another type has the name: which one is meant is not known, unless both
-                        # are alike
+                        # another type has the same name: it is unknown which one is meant, unless
+                        # both are alike
                         alike = toastable(name) == toastable(found.base)
                         if other is not None:
                             alike = other.base == found.base and other.columns == found.columns
@@ -154,7 +154,8 @@ class Baseline:
                 'SELECT r."schema", r.name, r."columns" FROM relation r WHERE r.storage IN'
                 " ('external', 'foreign')"
             ):
-                # with ctid, tableoid and the four of transactions; Greenplum: gp_segment_id
+                # with ctid, tableoid and the four system columns of transactions; Greenplum:
+                # gp_segment_id
                 number = int(row["columns"]) + 6 + edition.greenplum
                 state.views[str(row["schema"]), str(row["name"])] = View(
                     number, frozenset(), rule=False
@@ -183,8 +184,8 @@ class Baseline:
         )
 
     def _oids(self) -> dict[tuple[str, str], int]:
-        """Oids of the tables that are no partitions, by schema and name: names are packed in the
-        file, and looked through once.
+        """OIDs of the tables that are not partitions, by schema and name. Names are compressed in
+        the file, so they are read only once.
         """
         if self._tables is None:
             found = self._rows(
@@ -244,7 +245,7 @@ class Baseline:
         ]
 
     def _to(self, what: str, schema: str, name: str) -> list[tuple[str, str]]:
-        """Tables with a fact that points to that table."""
+        """Tables with a stored fact that references that table."""
         if self._pointing is None:
             self._pointing = {}
             for row in self._rows(
@@ -267,7 +268,9 @@ class Baseline:
         return [(str(row["schema"]), str(row["name"])) for row in found]
 
     def root_of(self, schema: str, name: str) -> tuple[str, str] | None:
-        """Of a partition: (schema, name) of its table; None if there is no such partition."""
+        """(schema, name) of the table that a partition belongs to; None if there is no such
+        partition.
+        """
         self._oids()
         roots = self._rows(
             'SELECT root FROM partition_name WHERE "schema" = ? AND name = ?', (schema, name)
@@ -278,7 +281,9 @@ class Baseline:
         return (str(found[0]["schema"]), str(found[0]["name"])) if found else None
 
     def table(self, schema: str, name: str) -> Table | None:
-        """A table that is no partition, with its partitions; None if there is none of that name."""
+        """A table that is not a partition, with its partitions; None if there is none of that
+        name.
+        """
         assert self._edition is not None
         oid = self._oids().get((schema, name))
         if oid is None:

@@ -84,7 +84,7 @@ class TypeDefinition(msgspec.Struct):
 
 
 def shape_of_row(row: dict[str, Any]) -> Shape:
-    """The shape of a relation as far as its row tells, for its files."""
+    """The shape of a relation by its row in the snapshot, to count its files."""
     indexes, index_columns = int(row["indexes"] or 0), int(row["index_columns"] or 0)
     each = (
         [
@@ -97,7 +97,7 @@ def shape_of_row(row: dict[str, Any]) -> Shape:
     place = _PLACES.get(str(row["kind"]), Place.PLAIN)
     storage = Storage(row["storage"])
     if storage is Storage.NONE and place.parent:
-        storage = Storage.HEAP  # stores nothing, and has a heap's rows
+        storage = Storage.HEAP  # stores nothing, but has the catalog rows of a heap
     return Shape(
         storage,
         min(int(row["columns"]), 1600),
@@ -109,14 +109,14 @@ def shape_of_row(row: dict[str, Any]) -> Shape:
 
 @dataclass
 class Facts:
-    """Facts on one table, by kind: name and JSON of each."""
+    """Facts of one table by kind: name and JSON of each."""
 
     of: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
     def read(self, what: str, kind: type[Any]) -> Iterator[tuple[str, Any]]:
         """Name and detail of each fact of a kind.
 
-        Raises msgspec.DecodeError where it is not what the probes write.
+        Raises msgspec.DecodeError if the detail does not have the form that the probes write.
         """
         return (
             (name, msgspec.json.decode(detail, type=kind)) for name, detail in self.of.get(what, ())
@@ -127,7 +127,8 @@ class Facts:
 class TableReader:
     """Builds a table of the schema state from its rows in a snapshot.
 
-    root: its row of `relation`; below: those of its partitions; keys: its rows of `partition_key`
+    root: its row of `relation`; below: the rows of its partitions; keys: its rows of
+        `partition_key`
     """
 
     edition: Edition
@@ -138,7 +139,7 @@ class TableReader:
     facts_below: dict[int, Facts] = field(default_factory=dict)
 
     def table(self) -> Table:
-        """The table. Raises msgspec.DecodeError."""
+        """Return the table. Raises msgspec.DecodeError."""
         row = self.root
         storage = Storage(row["storage"])
         table = Table(
@@ -180,7 +181,8 @@ class TableReader:
             serial = (
                 "identity" if "identity" in sequences else sequences.split(",")[0].split(" ")[0]
             )
-            # since PostgreSQL 15 a sequence is unlogged with its table, unless it was made by itself
+            # since PostgreSQL 15, a sequence is unlogged like its table, unless it was created
+            # separately
             odd = "with another storage" in sequences and self.edition.base >= 15
             if "," in sequences or odd:
                 table.uncounted = f"sequences of {table.title}"
@@ -224,8 +226,8 @@ class TableReader:
             table.kind, table.reads = "MATERIALIZED VIEW", reads
 
     def _toast(self, table: Table) -> None:
-        """Whether it has a TOAST relation that its columns do not call for, or the other way
-        round.
+        """Record on the table if it has a TOAST relation that its columns do not need, or needs one
+        that it does not have.
         """
         gen = generation(self.edition.name)
         stored = gen.root_is_table or not table.partitioned
@@ -259,7 +261,7 @@ class TableReader:
                 level.doubt = f"subpartition template of {table.title}"
 
     def _template(self, level: int) -> list[exp.Expression]:
-        """Elements of the template of a level; none where there is none, or where it is not
+        """Elements of the template of a level; none if there is no template, or if it is not
         understood.
         """
         told = [
@@ -333,7 +335,9 @@ class TableReader:
                 self._odd(table, part, row)
 
     def _odd(self, table: Table, part: Partition, row: dict[str, Any]) -> None:
-        """Note what a partition has beyond what its table says, or lacks."""
+        """Record on a partition what it has in addition to the definition of its table, or
+        lacks.
+        """
         gen = generation(self.edition.name)
         kind = Place.LEAF if row["kind"] == "leaf" else Place.INTERMEDIATE
         if part.storage not in gen.storages:
@@ -366,7 +370,7 @@ class TableReader:
 
 
 def _size(row: dict[str, Any]) -> Size:
-    """What a relation holds. Roots and intermediate partitions hold nothing."""
+    """The size of a relation. Roots and intermediate partitions contain no rows."""
     leaf = row["kind"] in ("leaf", "table")
     if not leaf and row["bytes"] is None:
         return Size(0, 0, 0)

@@ -16,11 +16,11 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 
 Value = int | Decimal | date | datetime | str
-MOST = 200_000  # partitions of one table that are still spelled out; a level can hold 32,767
+MOST = 200_000  # maximum partitions of one table to expand; a level can have 32,767
 
 
 class Unknown(Exception):
-    """A value that cannot be told without the server; the message says why."""
+    """A value that cannot be computed without the server; the message contains the reason."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Step:
 
     @property
     def positive(self) -> bool:
-        """True when adding it moves forward."""
+        """Whether the interval is positive."""
         return self.months * 30 * 86_400_000_000 + self.days * 86_400_000_000 + self.micros > 0
 
 
@@ -58,7 +58,7 @@ _CLOCK = re.compile(r"\s*([+-]?)(\d+):(\d\d)(?::(\d\d(?:\.\d+)?))?")
 
 
 def step(text: str, fields: str = "") -> Step:
-    """An interval's text, in the usual spellings.
+    """The interval of a text in the usual forms.
 
     >>> step("1 month"), step("1 day 12:00"), step("3", "DAY")
     (Step(months=1, days=0, micros=0), Step(months=0, days=1, micros=43200000000), Step(months=0, days=3, micros=0))
@@ -180,8 +180,8 @@ def kind_of(type_name: str) -> str:
 
 
 def raw(node: exp.Expression) -> tuple[str, str, str]:
-    """A constant's text, the type it says it is of ("" when it says none) and interval fields;
-    raises Unknown.
+    """The text of a constant, its written type ("" if none is written) and its interval fields.
+    Raises Unknown.
     """
     if isinstance(node, exp.Paren):
         return raw(node.this)
@@ -204,7 +204,7 @@ def raw(node: exp.Expression) -> tuple[str, str, str]:
 
 
 def _whole(text: str) -> int:
-    """An integer constant; one far beyond 64 bits is never spelled out."""
+    """An integer constant. Raises Unknown if it is far larger than 64 bits."""
     number = Decimal(text)
     if not number.is_finite() or number.adjusted() > 20:
         raise Unknown(f"number {text!r}")
@@ -212,7 +212,7 @@ def _whole(text: str) -> int:
 
 
 def value(node: exp.Expression, kind: str, zone: ZoneInfo) -> Value:
-    """A bound's value in its column's kind."""
+    """The value of a bound, in the kind of its column."""
     text, _, _ = raw(node)
     try:
         if kind == "integer":
@@ -231,7 +231,7 @@ def value(node: exp.Expression, kind: str, zone: ZoneInfo) -> Value:
 
 
 def stride(node: exp.Expression, kind: str) -> Step | Decimal:
-    """An EVERY's value: an interval for times, a number for numbers and whole days of dates."""
+    """The value of EVERY: an interval for times, a number for numbers and whole days of dates."""
     text, said, fields = raw(node)
     if kind in ("integer", "numeric", "float"):
         try:
@@ -239,7 +239,7 @@ def stride(node: exp.Expression, kind: str) -> Step | Decimal:
         except InvalidOperation:
             raise Unknown(f"step {text!r}") from None
         if kind == "float" and number.is_finite() and Decimal(float(number)) != number:
-            # ten times 0.1 is less than 1, so a partition more may be made
+            # 0.1 added ten times is less than 1, so one more partition may be created
             raise Unknown(f"EVERY {text} of a floating-point key: the server adds rounding errors")
         return number
     if said == "number":
@@ -284,14 +284,14 @@ def add(at: Value, by: Step | Decimal) -> Value:
             raise Unknown("number added to a time")
         if isinstance(at, datetime):
             moved = _add_months(at, by.months) if by.months else at
-            # adding nothing would still forget which of two equal wall clock times is meant (fold)
+            # no addition of 0 days: it would reset fold, which distinguishes two equal local times
             if by.days:
                 moved = moved + timedelta(days=by.days)
             assert isinstance(moved, datetime)
             if by.micros:
                 if moved.tzinfo is None:
                     moved += timedelta(microseconds=by.micros)
-                else:  # hours pass on the clock of the world, days and months on that of the wall
+                else:  # hours are added in UTC, days and months in local time
                     moved = (moved.astimezone(UTC) + timedelta(microseconds=by.micros)).astimezone(
                         moved.tzinfo
                     )
@@ -299,7 +299,7 @@ def add(at: Value, by: Step | Decimal) -> Value:
         if isinstance(at, date):
             moved_ = _add_months(at, by.months) if by.months else at
             moved_ = moved_ + timedelta(days=by.days)
-            # a date and an interval make a timestamp, which is cut back to a date
+            # a date plus an interval is a timestamp, which is truncated to a date
             return moved_ + timedelta(days=by.micros // 86_400_000_000)
     except (ValueError, OverflowError):
         raise Unknown("time after the year 9999") from None
@@ -310,14 +310,16 @@ def _before(a: Value, b: Value) -> bool:
     if isinstance(a, datetime) and isinstance(b, datetime) and a.tzinfo is not None:
         return a.astimezone(UTC) < b.astimezone(UTC)
     if isinstance(a, Decimal) and a.is_nan():
-        return False  # the server sorts NaN behind all numbers
+        return False  # the server sorts NaN after all numbers
     if isinstance(b, Decimal) and b.is_nan():
         return True
     return a < b  # type: ignore[operator]
 
 
 def _following(at: Value) -> Value:
-    """The next value of a discrete type, as Greenplum 7 turns INCLUSIVE and EXCLUSIVE around."""
+    """The next value of a discrete type, with which Greenplum 7 replaces END INCLUSIVE and START
+    EXCLUSIVE.
+    """
     if isinstance(at, datetime):
         return at + timedelta(microseconds=1)
     if isinstance(at, int):
@@ -336,13 +338,12 @@ def ranges(
     closed: bool = False,
     open_start: bool = False,
 ) -> Iterator[tuple[Value, Value, bool]]:
-    """The ranges that START, END and EVERY make: lower, upper and whether the upper is part of it;
-    the last is cut at END.
+    """The ranges that START, END and EVERY create: lower bound, upper bound, and whether the upper
+    bound is included; the last range ends at END.
 
-    classic: Greenplum 6 counts multiples of the step from START and keeps INCLUSIVE as a mark of
-             the last range;
-    Greenplum 7 goes from range to range and moves an INCLUSIVE END (EXCLUSIVE START) to the value
-    behind it.
+    classic: Greenplum 6 adds multiples of the step to START and marks the last range as INCLUSIVE;
+        otherwise, Greenplum 7 adds the step to the end of each range and replaces an INCLUSIVE END
+        (EXCLUSIVE START) by the next value
 
     >>> [(a, b) for a, b, _ in ranges(1, 10, Decimal(3), classic=True, closed=True)]
     [(1, 4), (4, 7), (7, 10)]

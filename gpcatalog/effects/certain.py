@@ -1,4 +1,4 @@
-"""Whether what a statement names is certain (see refusals)."""
+"""Whether it is certain which object a name in a statement refers to (see refusals)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def taken(state: SchemaState, key: Name, *, temporary: bool = False) -> str:
-    """That a relation of this name exists, which the script has made; "" where that is not
-    certain.
+    """A message if a relation of this name, created by the script, certainly exists; ""
+    otherwise.
     """
     schema, name = key
     if state.unsure or state.existing is not None or elsewhere(state, schema):
@@ -40,15 +40,15 @@ def taken(state: SchemaState, key: Name, *, temporary: bool = False) -> str:
 
 
 def elsewhere(state: SchemaState, schema: str) -> bool:
-    """Whether objects without a schema may be in one that has the name of the role ("$user") and
-    not in this one.
+    """Whether objects without a schema may be in the schema with the name of the role ("$user")
+    instead of this one.
     """
     path = state.defaults.values.get("search_path", "")
     return bool(state.schemas) and schema in ("", "public") and (not path or "$user" in path)
 
 
 def sure(state: SchemaState, name: exp.Expression, table: Table | None) -> bool:
-    """Whether a statement certainly names this table, whose columns and keys are known."""
+    """Whether a statement certainly names this table, and its columns and keys are known."""
     return (
         table is not None
         and not state.unsure
@@ -61,5 +61,5 @@ def sure(state: SchemaState, name: exp.Expression, table: Table | None) -> bool:
 
 
 def not_in(columns: Iterable[str], known: Sequence[str]) -> str:
-    """The first of these columns that is none of the others; "" if there is none."""
+    """The first of these columns that is not among the known ones; "" if there is none."""
     return next((c for c in columns if c not in known), "")

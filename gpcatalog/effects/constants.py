@@ -1,5 +1,5 @@
 """Expressions of PL/pgSQL whose value does not depend on a database: numbers, texts, dates and
-intervals, and the functions that put names and bounds of partitions together.
+intervals, and the functions that build names and bounds of partitions.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from gpcatalog.effects.calendar import Step, Unknown
 from gpcatalog.effects.keys import fold
 from gpcatalog.model.names import NAMEDATALEN
 
-# a datetime with a time zone is a timestamptz at that time of the session's clock
+# a datetime with a time zone is a timestamptz in the local time of the session
 Value = int | str | bool | date | datetime | Step | tuple["Value", ...] | None
 _LARGEST = 2**31 - 1
-_LONGEST = 100_000  # characters of a text; a loop could double it each time
+_LONGEST = 100_000  # maximum characters of a text; a loop could double it in each iteration
 _UTC = ZoneInfo("UTC")
 _TYPES = {
     "int": "integer smallint bigint int int2 int4 int8",
@@ -36,7 +36,7 @@ _PATTERN = re.compile(r'YYYY|YY|MM|DD|HH24|MI|SS|"[^"]*"|[^A-Za-z"]')
 
 
 def kind_of(type_name: str) -> str:
-    """The kind of values of a type, "" for one that is not computed with.
+    """The kind of the values of a type; "" for types that are not supported.
 
     >>> kind_of("BIGINT"), kind_of("timestamp without time zone"), kind_of("text[]"), kind_of("numeric")
     ('int', 'timestamp', 'text[]', '')
@@ -52,7 +52,7 @@ def kind_of(type_name: str) -> str:
 
 
 def converted(value: Value, kind: str) -> Value:
-    """A value as one of another kind. Raises Unknown."""
+    """A value converted to another kind. Raises Unknown."""
     if value is None or (kind == "bool" and isinstance(value, bool)):
         return value
     if kind.endswith("[]"):
@@ -132,7 +132,7 @@ def _literal(value: str) -> str:
 
 
 def _format(given: Sequence[Value]) -> str:
-    """format(): %s, %I and %L, with numbers of arguments or without."""
+    """The result of format() with %s, %I and %L, with or without argument numbers."""
     text, values = given[0], given[1:]
     if not isinstance(text, str):
         raise Unknown("format of no text")
@@ -232,7 +232,7 @@ _FUNCTIONS: dict[str, Callable[[Sequence[Value]], Value]] = {
 
 
 def _same(one: Value, two: Value) -> tuple[Value, Value]:
-    """Two values that are compared, as ones of the same kind."""
+    """Two values to compare, converted to the same kind."""
     for a, b, swapped in ((one, two, False), (two, one, True)):
         if isinstance(a, str) and not isinstance(b, str):
             kind = (
@@ -277,7 +277,7 @@ def _moved(at: date, by: Step) -> datetime:
 
 
 def _computed(node: exp.Expression, one: Value, two: Value) -> Value:
-    """+, -, *, / and %."""
+    """The result of +, -, *, / or %."""
     sign = -1 if isinstance(node, exp.Sub) else 1
     if isinstance(node, exp.Add | exp.Sub):
         if isinstance(two, date) and sign == 1:
@@ -308,8 +308,9 @@ def _computed(node: exp.Expression, one: Value, two: Value) -> Value:
 class Constants:
     """Computes expressions of one block.
 
-    known: values of its variables, by their names; own: functions of the script, which may be
-    called in the place of the server's; finds: whether a query, or to_regclass(), finds something
+    known: values of its variables by name
+    own: functions of the script, which may be called instead of the server's functions
+    finds: returns whether a query, or to_regclass(), finds something
     """
 
     def __init__(
@@ -363,7 +364,7 @@ class Constants:
         return self._condition(node)
 
     def _condition(self, node: exp.Expression) -> Value:
-        """Comparisons, AND, OR, NOT, CASE, and texts that are joined."""
+        """The value of a comparison, AND, OR, NOT, CASE, or a concatenation of texts."""
         if isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE | exp.EQ | exp.NEQ):
             return _compared(node, self._value(node.this), self._value(node.expression))
         if isinstance(node, exp.Not):
@@ -386,20 +387,22 @@ class Constants:
         raise Unknown("expression")
 
     def _both(self, node: exp.Expression) -> bool:
-        """AND and OR: one side may decide whatever the other is."""
+        """The value of AND and OR: one side can determine it, even if the other is unknown."""
         decides = isinstance(node, exp.Or)
         try:
             if self._true(node.this) is decides:
                 return decides
         except Unknown:
-            calls = list(node.this.find_all(exp.Anonymous, gx.FunctionCall))  # they have run
+            calls = list(node.this.find_all(exp.Anonymous, gx.FunctionCall))  # these have run
             if not calls and self._true(node.expression) is decides:
                 return decides
             raise
         return self._true(node.expression)
 
     def _found(self, node: exp.Expression) -> bool | None:
-        """EXISTS (query), and to_regclass(name) IS NULL; None for other expressions."""
+        """The value of EXISTS (query) and of to_regclass(name) IS [NOT] NULL; None for other
+        expressions.
+        """
         if self.finds is None:
             return None
         if isinstance(node, gx.Predicate) and str(node.args.get("words")) == "EXISTS":
@@ -441,7 +444,7 @@ class Constants:
         return _FUNCTIONS[name]([self._value(one) for one in node.expressions])
 
     def series(self, call: exp.Expression) -> list[Value]:
-        """The values of generate_series(), those of times as timestamptz. Raises Unknown."""
+        """The values of generate_series(); times are returned as timestamptz. Raises Unknown."""
         given = [self.value(one) for one in call.expressions]
         if all(type(one) is int for one in given) and 2 <= len(given) <= 3:
             first, last, by = (*given, 1)[:3]

@@ -1,5 +1,5 @@
-"""CREATE TABLE's elements and indexes' bodies as columns, keys, checks and foreign keys, with the
-names the server gives them.
+"""Converts the elements of CREATE TABLE and the bodies of indexes to columns, keys, checks and
+foreign keys, with the names that the server generates.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from gpcatalog.effects.types import Types
 
 
 class Known(Protocol):
-    """What is asked of the schema state: its edition and its tables by name."""
+    """The part of the schema state that this module uses: its edition and its tables by name."""
 
     edition: Edition
     types: Types
@@ -83,7 +83,7 @@ def reads(node: exp.Expression | None, table: Table) -> frozenset[str]:
 
 @lru_cache(maxsize=65536)
 def _same(names: frozenset[str]) -> frozenset[str]:
-    """The same set for equal ones: tables of a long script have many."""
+    """One object for all equal sets: tables of a long script have many."""
     return names
 
 
@@ -98,7 +98,7 @@ def _unused(taken: set[str], first: str, second: str, label: str) -> str:
 
 
 def constraint_names(table: Table) -> set[str]:
-    """Names of its constraints."""
+    """The names of the constraints of a table."""
     return (
         {k.name for k in table.indexes if k.constraint}
         | {c.name for c in table.checks}
@@ -112,7 +112,7 @@ _NO_TRAITS: Traits = frozenset()
 
 
 def traits_of(element: exp.Expression) -> Traits:
-    """The attributes behind a table constraint."""
+    """The attributes of a table constraint."""
     spec = element.args.get("attributes")
     traits = spec.expressions if isinstance(spec, exp.Expression) else ()
     return frozenset(str(trait.args.get("not_deferrable")) for trait in traits)
@@ -133,8 +133,9 @@ def add_key(
     overlaps: bool = False,
     traits: Traits = _NO_TRAITS,
 ) -> None:
-    """A primary key or unique constraint. included: columns behind INCLUDE; overlaps: it says
-    WITHOUT OVERLAPS
+    """Add a primary key or unique constraint.
+
+    included: columns of INCLUDE; overlaps: it has WITHOUT OVERLAPS
     """
     name = fold(given)
     if not name:
@@ -164,7 +165,7 @@ def add_key(
 def require(
     table: Table, columns: Collection[str], *, own: bool = True, alone: bool = False
 ) -> None:
-    """Make columns NOT NULL. own: the table's own constraint; alone: NO INHERIT"""
+    """Make columns NOT NULL. own: the table itself defines the constraint; alone: NO INHERIT."""
     table.columns = [
         (
             replace(
@@ -181,7 +182,7 @@ def require(
 
 
 def _included(kind: exp.Expression) -> tuple[str, ...]:
-    """Columns behind INCLUDE."""
+    """The columns of INCLUDE."""
     return tuple(
         fold(c if isinstance(c, exp.Identifier) else c.this) for c in kind.args.get("include") or ()
     )
@@ -194,7 +195,7 @@ def _add_exclusion(
     kind: exp.Expression,
     traits: Traits,
 ) -> None:
-    """An exclusion constraint, which has an index."""
+    """Add an exclusion constraint, which has an index."""
     for element in kind.expressions:
         note_outer(state.types, state.ties, table, element)
         if element_depends(element.this):
@@ -243,22 +244,23 @@ def add_check(
     *,
     alone: bool = False,
 ) -> None:
-    """A CHECK constraint; `column` is the one it stands behind. alone: NO INHERIT
+    """Add a CHECK constraint. If the table inherits one of that name, it also becomes a constraint
+    of its own.
 
-    One that the table inherits by that name becomes its own, too.
+    column: column after which it is written; alone: NO INHERIT
     """
     note_outer(state.types, state.ties, table, value)
     read = reads(value, table)
     name = fold(given)
     if name and any(c.name == name and not c.own for c in table.checks):
-        own = table.parent is None  # of a partition it stays that of its table
+        own = table.parent is None  # in a partition, it remains that of the partitioned table
         table.checks = [replace(c, own=own) if c.name == name else c for c in table.checks]
         return
     table.checks.append(Check(name or check_name(table, read, column), read, alone=alone))
 
 
 def check_name(table: Table, read: Collection[str], column: str = "") -> str:
-    """The name that the server gives a CHECK constraint that reads these columns."""
+    """The name that the server generates for a CHECK constraint that uses these columns."""
     only = column or (next(iter(read)) if len(read) == 1 else "")
     return _unused(constraint_names(table), table.name, only, "check")
 
@@ -271,9 +273,9 @@ def add_foreign(
     kind: exp.Expression,
     traits: Traits,
 ) -> None:
-    """A foreign key; of a table that is not known, too: it has no row in pg_class.
+    """Add a foreign key, also if the table is unknown: a foreign key has no row in pg_class.
 
-    kind: its clause REFERENCES
+    kind: its REFERENCES clause
     """
     target = kind.this
     label = columns[0] if state.edition.base < 12 else "_".join(columns)
@@ -287,7 +289,7 @@ def add_foreign(
 
 
 def default_names(value: exp.Expression) -> int:
-    """Objects that a default depends on by name: the sequence of nextval('…')."""
+    """Number of objects that a default names and depends on: the sequence of nextval('…')."""
     found = 0
     for call in value.find_all(exp.Anonymous):
         arguments = call.expressions
@@ -297,8 +299,8 @@ def default_names(value: exp.Expression) -> int:
     return found
 
 
-# functions that give another value for every row: a column added with them as default is written
-# out at once
+# functions that return a different value for each row: if a column is added with such a default,
+# its values are written at once
 _VOLATILE = frozenset(
     (
         "nextval",
@@ -313,7 +315,7 @@ _VOLATILE = frozenset(
 
 
 def volatile(element: exp.Expression) -> bool:
-    """Whether a column's default has another value for every row."""
+    """Whether the default of a column has a different value for each row."""
     calls = element.find_all(exp.Anonymous, gx.FunctionCall)
     return any(
         (call.this if isinstance(call.this, str) else fold(call.this)).lower() in _VOLATILE
@@ -324,10 +326,10 @@ def volatile(element: exp.Expression) -> bool:
 def column(
     state: Known, table: Table, element: exp.ColumnDef, repeated: Repeated = NONE
 ) -> Column | None:
-    """One column with its constraints, which are added to the table; None for options of a column
-    that comes from elsewhere.
+    """Add a column and its constraints to the table and return the column; None for options of a
+    column that the table already has.
 
-    repeated: constraints of the statement that come to nothing
+    repeated: constraints of the statement that the server drops
     """
     kind = element.args.get("kind")
     name = fold(element.this)
@@ -338,11 +340,11 @@ def column(
     )
     if at < 0:
         return None
-    if kind is None:  # what a partition says of a column that it has from its table
+    if kind is None:  # options in a partition for a column of its table
         made = table.columns[at]
     else:
         made = _new_column(state, name, kind)
-        table.columns.append(made)  # constraints behind it may read it
+        table.columns.append(made)  # constraints after it may use it
     later: list[tuple[exp.Expression | None, exp.Expression, set[str]]] = []
     for constraint in element.args.get("constraints") or ():
         found = (
@@ -371,7 +373,7 @@ def column(
 
 
 def _new_column(state: Known, name: str, kind: exp.Expression) -> Column:
-    """A column of a type as written; that of a serial owns a sequence."""
+    """A column of a type as written; a serial column owns a sequence."""
     type_name, typmod = state.types.resolved(*catalog_type(kind))
     serial = isinstance(kind, exp.DataType) and kind.this in SERIAL
     return Column(
@@ -389,12 +391,12 @@ def _new_column(state: Known, name: str, kind: exp.Expression) -> Column:
 
 
 def sized(kind: exp.Expression) -> bool:
-    """Whether a type as written, or that of which it is an array, has a length or a precision."""
+    """Whether a type as written, or the element type of an array, has a length or a precision."""
     name = catalog_type(kind)[0]
     return name != "interval" and kind.find(exp.DataTypeParam) is not None
 
 
-# constraints and options that are kept with the column, not with the table
+# constraints and options that are stored in the column, not in the table
 _OF_COLUMN = (
     exp.NotNullColumnConstraint,
     exp.DefaultColumnConstraint,
@@ -404,7 +406,7 @@ _OF_COLUMN = (
 
 
 def _with_constraint(state: Known, made: Column, found: exp.Expression, table: Table) -> Column:
-    """The column with one of _OF_COLUMN."""
+    """The column with a constraint or option of _OF_COLUMN."""
     if isinstance(found, exp.NotNullColumnConstraint):
         if found.args.get("allow_null"):
             return made
@@ -460,7 +462,7 @@ def constraint(
     unknown: list[str],
     repeated: Repeated = NONE,
 ) -> None:
-    """A table constraint. repeated: constraints of the statement that come to nothing."""
+    """Add a table constraint. repeated: constraints of the statement that the server drops."""
     kind = element.args["kind"]
     given = repeated.given(kind, element.args.get("this"))
     if id(kind) in repeated.dropped:
@@ -500,8 +502,8 @@ def constraint(
 def define(
     state: Known, table: Table, elements: Iterable[exp.Expression], parents: Iterable[Table] = ()
 ) -> None:
-    """Columns and constraints of CREATE TABLE; what is unknown is added to `table.unknown`."""
-    for parent in parents:  # INHERITS: columns of the same name become one
+    """Add columns and constraints of CREATE TABLE; what is unknown is added to `table.unknown`."""
+    for parent in parents:  # INHERITS: columns of the same name are merged
         have = {c.name for c in table.columns}
         below = {c.name: c.of_child() for c in parent.columns}
         table.columns = [
@@ -551,7 +553,7 @@ def define(
 
 
 def _copy_indexes(source: Table, table: Table) -> None:
-    """LIKE … INCLUDING INDEXES: the keys of the source, with new names."""
+    """LIKE … INCLUDING INDEXES: copy the keys of the source, with new names."""
     for key in (*source.indexes, *source.only):
         primary = key.name == object_name(source.name, "", "pkey")
         taken = {k.name for k in table.indexes}
@@ -564,7 +566,7 @@ def _copy_indexes(source: Table, table: Table) -> None:
 
 
 def copies(like: exp.Expression, what: str) -> bool:
-    """Whether a LIKE clause copies this: its options apply in their order."""
+    """Whether a LIKE clause copies this kind of object; its options apply in order."""
     found = False
     for option in like.args.get("expressions") or ():
         word, _, of = str(option).partition(" ")
@@ -584,7 +586,7 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
     ):
         have = {
             c.name for c in table.columns
-        }  # of a view names and types are taken over, there is nothing else
+        }  # of a view, only the names and types of its columns can be copied
         table.columns += [c for c in view.output if c.name not in have]
         return
     if source is None or not source.known:
@@ -595,11 +597,11 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
     def wanted(what: str) -> bool:
         return copies(element, what)
 
-    have = {c.name for c in table.columns}  # of parents, with whose columns they become one
+    have = {c.name for c in table.columns}  # columns of parents, with which they are merged
     for c in source.columns:
         if c.name in have:
             continue
-        # from PostgreSQL 17 on, partitions share the identity columns of their table
+        # since PostgreSQL 17, partitions share the identity columns of their table
         identity = (c.serial == "identity" or (c.identity and state.edition.base >= 17)) and wanted(
             "IDENTITY"
         )
@@ -628,14 +630,14 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
         _copy_indexes(source, table)
     if wanted("CONSTRAINTS") and source.checks:
         table.checks += [replace(c, own=True) for c in source.checks]
-        if state.edition.greenplum and not state.edition.classic:  # they are added behind CREATE
+        if state.edition.greenplum and not state.edition.classic:  # they are added after CREATE
             table.extra.setdefault(Instance.COORDINATOR.value, Counter())[
                 "pg_stat_last_operation"
             ] += 1
 
 
 def _note_index(state: Known, table: Table, body: exp.Expression) -> None:
-    """Note that an index depends on other objects than columns."""
+    """Note dependencies of an index on objects other than columns."""
     note_outer(state.types, state.ties, table, body.args.get("where"))
     if method_depends(body.args.get("using")):
         note_dependencies(state.ties, table)
@@ -655,9 +657,9 @@ def index_key(
     unique: bool = False,
     of: str = "",
 ) -> Key:
-    """The key of CREATE INDEX; a name that is not given is made as the server makes it.
+    """The key of CREATE INDEX; a missing name is generated as the server does it.
 
-    of: name of the partition that alone gets it
+    of: name of the partition, if only a partition gets the index
     """
     simple: list[str] = []
     labels: list[str] = []

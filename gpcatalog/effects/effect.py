@@ -1,6 +1,4 @@
-"""The effect of one statement: relations created and dropped, locks, and what is unknown about
-it.
-"""
+"""The effect of one statement: created and dropped relations, locks, and what is unknown."""
 
 from __future__ import annotations
 
@@ -32,26 +30,28 @@ def _files(server: str, shape: Shape, filled: bool, instance: Instance) -> int:
 BLOCK_UNKNOWN = "effect of the DO block"
 
 
-REJECTED = "rejected by the server: "  # begins the reason of a statement that fails on the server
+REJECTED = "rejected by the server: "  # prefix of the reason if the server rejects a statement
 
 
 @dataclass(kw_only=True)
 class Effect:
-    """What one statement does.
+    """The effect of one statement.
 
-    verb:     "create", "drop", "add partition", "drop partition", "index", "alter", "truncate" or
-              "" for no effect on tables
-    made, gone: relations that appear and disappear, as shapes with their number
-    leaves:   leaves made minus leaves gone
-    exclusive: it takes AccessExclusive on a table that was there before the script
-    may_exist: unknown tables of a DROP … IF EXISTS; it takes AccessExclusive on those that exist
-    relations_locked: relations it locks on one instance, counted or None
-    unknown:  what is unknown about leaves, relations, columns or files; the figures are then a
-              lower bound
-    minor:    what is unknown about rows of other catalogs only, such as pg_depend
-    targets:  tables that it drops, truncates, alters or builds an index on, with their leaves before it
-    parts:    effects of the statements that it runs or contains, each on a table of its own
-    named:    of such a part: the table that it names and that is not known
+    verb: "create", "drop", "add partition", "drop partition", "index", "alter", "truncate" or ""
+        for no effect on tables
+    made, gone: created and removed relations, as shapes with their number
+    leaves_made, leaves_gone: created and removed leaves
+    exclusive: it takes an AccessExclusiveLock on a table that existed before the script
+    may_exist: unknown tables of a DROP … IF EXISTS; it takes an AccessExclusiveLock on those that
+        exist
+    relations_locked: relations that it locks on one instance, counted or None
+    unknown: what is unknown about leaves, relations, columns or files; the figures are then a lower
+        bound
+    minor: what is unknown about rows of other catalogs only, such as pg_depend
+    targets: tables that it drops, truncates, alters or builds an index on, with their leaves before
+        it
+    parts: effects of the statements that it runs or contains, each on its own table
+    named: for such a part: the unknown table that it names
     """
 
     verb: str = ""
@@ -74,14 +74,14 @@ class Effect:
     named: str = ""
     extra: dict[Instance, Counter[str]] = field(
         default_factory=dict
-    )  # rows that no shape accounts for
-    failed: str = ""  # a fault of this program that prevented the count
-    # files that no shape explains, on every instance: of sequences, of block directories without an
-    # index
+    )  # rows that no shape explains, by instance
+    failed: str = ""  # an internal error that prevented the count
+    # files that no shape explains, on each instance: of sequences, and of block directories without
+    # an index
     other_files: int = 0
 
     def rows(self, edition: Edition, instance: Instance) -> Counter[str]:
-        """Catalog rows that appear (and, negative, disappear) on an instance."""
+        """Catalog rows that are added (negative: removed) on an instance."""
         out: Counter[str] = Counter()
         for sign, shapes in ((1, self.made), (-1, self.gone)):
             for shape, number in shapes.items():
@@ -93,34 +93,34 @@ class Effect:
     def files(
         self, edition: Edition, *, filled: bool = False, instance: Instance = Instance.SEGMENT
     ) -> int:
-        """Files that appear on one segment (or the coordinator), tables empty or filled by one
-        writer.
+        """Number of files that are added on one segment (or the coordinator), with tables empty or
+        filled by one writer.
         """
         return self.other_files + sum(
-            # rows go to leaves: parents stay empty where they are tables at all
+            # rows are stored in leaves: parents that are tables stay empty
             sign * _files(edition.name, shape, filled and not shape.place.parent, instance) * number
             for sign, shapes in ((1, self.made), (-1, self.gone))
             for shape, number in shapes.items()
         )
 
     def relations(self) -> int:
-        """pg_class rows of tables themselves that appear."""
+        """Number of created relations, without their indexes and auxiliary relations."""
         return sum(self.made.values())
 
     def add(self, instance: Instance, rows: Counter[str], sign: int = 1) -> None:
-        """Add rows that no shape accounts for."""
+        """Add rows that no shape explains."""
         mine = self.extra.setdefault(instance, Counter())
         for catalog, number in rows.items():
             mine[catalog] += sign * number
 
     def add_rows(self, rows: dict[str, int]) -> None:
-        """Add rows that no shape accounts for, on every instance."""
+        """Add rows that no shape explains, on each instance."""
         for instance in Instance:
             self.add(instance, Counter(rows))
 
     def check_shapes(self, edition: Edition) -> None:
-        """Make the effect unknown if a table cannot be on this server, or has an access method that
-        the cost model does not know.
+        """Make the effect unknown if the server cannot have such a table, or if the cost model does
+        not know its access method.
         """
         shapes = (*self.made, *self.gone)
         try:
@@ -137,8 +137,8 @@ class Effect:
     def include(self, other: Effect) -> None:
         """Add the effect of a statement that this one runs or contains.
 
-        `parts` keeps what each of them does to its own table. Locks are held to the end, so they
-        add up.
+        `parts` contains the effect of each of them on its own table. Locks are held until the end,
+        so they add up.
         """
         if self.table is not None and not self.parts:
             self.parts.append(

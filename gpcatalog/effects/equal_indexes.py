@@ -1,5 +1,5 @@
-"""Whether an index that a partition has becomes part of one of its table: the server compares
-columns, operator families, collations and expressions, not how they are written.
+"""Whether an existing index of a partition becomes part of an index of its table: the server
+compares columns, operator families, collations and expressions, not their text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.keys import fold, like_of, quoted_name
 
-# of a type's own operator class; others (text_pattern_ops, jsonb_path_ops, gin_trgm_ops) have another middle
+# default operator class of a type; the names of others (text_pattern_ops, jsonb_path_ops,
+# gin_trgm_ops) have a middle part
 _USUAL_CLASS = re.compile(r"[a-z0-9]+_(minmax_)?ops")
 _OTHER_CLASS = re.compile(r"_(pattern|path|trgm|bloom|multi)_ops$")
 
@@ -24,7 +25,7 @@ def _function(node: exp.Expression) -> str:
 
 
 def _bare(node: exp.Expression) -> exp.Expression:
-    """What parentheses hold, and the text of a literal that is cast to text."""
+    """An expression without parentheses, and a string literal without its cast to text."""
     while isinstance(node, exp.Paren) or (
         isinstance(node, exp.Cast)
         and isinstance(node.this, exp.Literal)
@@ -36,7 +37,7 @@ def _bare(node: exp.Expression) -> exp.Expression:
 
 
 def column_of(node: exp.Expression) -> str | None:
-    """The column that an element of an index is, in parentheses or not."""
+    """The column of an element of an index, with or without parentheses; None for an expression."""
     bare = _bare(node)
     return fold(bare.this) if isinstance(bare, exp.Column) and not bare.table else None
 
@@ -51,8 +52,8 @@ def _conjuncts(node: exp.Expression, kind: type[exp.Expression]) -> Iterator[exp
 
 
 def _normal(node: exp.Expression) -> str:
-    """An expression without what the server drops when it reads it: parentheses, the case of
-    names, the schema of its own functions, the type of a text.
+    """The text of an expression without the parts that the server drops when it parses it:
+    parentheses, the case of names, the schema of its own functions, the type of a text.
     """
     node = _bare(node)
     if isinstance(node, exp.Column) and not node.table:
@@ -75,7 +76,9 @@ def _normal(node: exp.Expression) -> str:
 
 
 def _rough(node: exp.Expression) -> str:
-    """What equal expressions have alike, however they are written: columns, literals, functions."""
+    """The parts that equal expressions have in common, even if their text differs: columns,
+    literals, functions.
+    """
     columns = sorted({quoted_name(fold(c.this)) for c in node.find_all(exp.Column)})
     literals = sorted({x.sql("greenplum") for x in node.find_all(exp.Literal)})
     calls = {_function(x) for x in node.find_all(exp.Anonymous, gx.FunctionCall)}
@@ -84,10 +87,10 @@ def _rough(node: exp.Expression) -> str:
 
 
 def _class(element: exp.Expression, *, rough: bool = False) -> str:
-    """Collation and operator class of an element, "" for those of its type. Its order is not
-    compared.
+    """Collation and operator class of an element; "" for the defaults of its type. The sort order
+    is not compared.
 
-    rough: without classes that may be those of the type
+    rough: without operator classes that may be the default of the type
     """
     found = ""
     for arg in ("collate", "opclass"):
@@ -102,7 +105,9 @@ def _class(element: exp.Expression, *, rough: bool = False) -> str:
 
 
 def compared(body: exp.Expression, *, unique: bool) -> tuple[str, str]:
-    """What decides whether two indexes are equal; and what they have alike if they may be."""
+    """Two texts: one that is the same for equal indexes, and one that is the same for indexes that
+    may be equal.
+    """
     method = fold(body.args["using"]) if body.args.get("using") is not None else "btree"
     columns, included = body.args["columns"], body.args.get("include") or []
     where, nulls = body.args.get("where"), str(body.args.get("nulls") or "").upper()

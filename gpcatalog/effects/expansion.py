@@ -1,5 +1,5 @@
-"""What a statement makes: partition trees spelled out as the server does, with names, bounds and
-storage of every relation.
+"""Expands the partition trees of statements as the server does, with the names, bounds and storage
+of all relations.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def catalog_type(kind: exp.Expression) -> tuple[str, int]:
             quoted = re.search(r'"((?:[^"]|"")*)"$', written)
             return cut(quoted[1].replace('""', '"') if quoted else text), -1
         if text == '"char"':
-            return "char", -1  # one byte; without quotes it is another type
+            return "char", -1  # one byte; without quotes, it is another type
         text = text.rsplit(".", 1)[-1].strip('"')
         if text in ("bit", "bit varying", "varbit"):
             return ("bit" if text == "bit" else "varbit"), (
@@ -99,10 +99,10 @@ def catalog_type(kind: exp.Expression) -> tuple[str, int]:
 def storage_of(
     options: dict[str, str], method: str, fallback: Storage, edition: Edition
 ) -> Storage:
-    """Storage that WITH options and USING ask for; `fallback` where they say nothing.
+    """The storage that WITH options and USING specify; `fallback` if they specify none.
 
-    An appendonly without orientation is row-oriented. Options that say nothing of storage leave
-    Greenplum 6 at heap.
+    With appendonly and without orientation, it is row-oriented. On Greenplum 6, it is heap if the
+    options do not specify the storage.
     """
     if method:
         return {"ao_row": Storage.AO_ROW, "ao_column": Storage.AO_COLUMN, "heap": Storage.HEAP}.get(
@@ -136,8 +136,8 @@ def _range_parts(
     classic: bool,
     top: int | None = None,
 ) -> Iterator[tuple[str, object, object, bool]]:
-    """(name, lower, upper, closed) of what one range element makes; top: the largest value of an
-    integer key.
+    """(name, lower, upper, closed) of the partitions that one range element creates; top: the
+    largest value of an integer key.
     """
     start, end, every = bound.args.get("start"), bound.args.get("end"), bound.args.get("every")
     name = fold(element.args.get("this"))
@@ -166,7 +166,7 @@ def _range_parts(
     by = calendar.stride(every.expressions[0], kind)
     inclusive = end.args.get("inclusive") == "INCLUSIVE"
     if inclusive and not classic and top is not None and high == top:
-        inclusive = False  # nothing lies behind it: the last partition ends at MAXVALUE
+        inclusive = False  # there is no next value: the last partition ends at MAXVALUE
     exclusive_start = start.args.get("inclusive") == "EXCLUSIVE"
     parts = calendar.ranges(
         low, high, by, classic=classic, closed=inclusive, open_start=exclusive_start
@@ -176,8 +176,8 @@ def _range_parts(
 
 
 def _tablename(element: exp.Expression) -> str:
-    """The name that WITH (tablename='…') gives a partition's relation, as pg_dump writes it; ""
-    without one.
+    """The name in WITH (tablename='…') for the relation of a partition, as pg_dump writes it; "" if
+    there is none.
     """
     options = element.args.get("options")
     for option in options.expressions if options is not None else ():
@@ -187,7 +187,7 @@ def _tablename(element: exp.Expression) -> str:
     return ""
 
 
-# pg_type.typname → how a partition key of it is ordered
+# pg_type.typname → how a partition key of this type is ordered
 _KINDS = {
     **dict.fromkeys(("int2", "int4", "int8", "oid"), "integer"),
     **dict.fromkeys(("float4", "float8"), "float"),
@@ -197,7 +197,7 @@ _KINDS = {
 
 @dataclass
 class PartitionExpander:
-    """Spells out a partition tree for one edition; `zone` is the session's time zone."""
+    """Expands a partition tree for one edition; `zone` is the session's time zone."""
 
     edition: Edition
     table: Table
@@ -222,7 +222,7 @@ class PartitionExpander:
         return None if bits is None else (1 << bits) - 1
 
     def storage(self, element: exp.Expression, above: Storage) -> Storage:
-        """Storage of a partition: its own WITH replaces the one above it."""
+        """Storage of a partition: its own WITH replaces that of the level above."""
         options = element.args.get("options")
         if options is None or set(options_of(options)) == {"tablename"}:
             return above
@@ -233,14 +233,14 @@ class PartitionExpander:
     def _ranges(
         self, element: exp.Expression, level: int
     ) -> list[tuple[str, object, object, bool]]:
-        """(name, lower, upper, closed) of each partition that an element makes at a level; the
-        bounds of all but ranges are None.
+        """(name, lower, upper, closed) of each partition that an element creates at a level; only
+        ranges have bounds, others have None.
         """
         bound = element.args.get("bound")
         if not isinstance(bound, gx.PartitionRange):
             return [(fold(element.args.get("this")), None, None, False)]
         if _tablename(element):
-            # as old dumps have it: the relation has this name, and EVERY is only remembered
+            # as in old dumps: the relation has this name, and EVERY is stored without an effect
             bound = bound.copy()
             bound.set("every", None)
         kind, top = self.kind(level), self.top(level)
@@ -255,11 +255,11 @@ class PartitionExpander:
         bounds: int,
         first: int = 1,
     ) -> list[Partition]:
-        """The partitions that a list of elements makes at a level, with their children."""
+        """The partitions that a list of elements creates at a level, with their children."""
         real = [e for e in elements if e.args.get("encoding") is None]
         strategy = self.table.levels[level].strategy
         if not self.edition.classic or strategy == "range":
-            # the default partition is made first, whatever its place in the list
+            # the default partition is created first, at any position in the list
             real.sort(key=lambda e: not e.args.get("default"))
         out: list[Partition] = []
         number = first - 1
@@ -304,7 +304,7 @@ class PartitionExpander:
 
 
 def levels_of(by: exp.Expression) -> list[Level]:
-    """Levels of a PARTITION BY clause."""
+    """The levels of a PARTITION BY clause."""
     out: list[Level] = []
     node: exp.Expression | None = by
     while node is not None:
@@ -326,7 +326,7 @@ def levels_of(by: exp.Expression) -> list[Level]:
 
 
 def template_sizes(edition: Edition, table: Table, zone: ZoneInfo) -> None:
-    """Note on each level how many partitions its template comes to."""
+    """Record on each level the number of partitions that its template creates."""
     for number, level in enumerate(table.levels):
         grower = PartitionExpander(edition, table, zone, table.options)
         level.template_parts = 0

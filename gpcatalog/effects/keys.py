@@ -1,5 +1,5 @@
-"""Names as the server folds and cuts them, columns, and what is built on columns: indexes, checks,
-foreign keys.
+"""Names as the server folds and truncates them, columns, and objects that use columns: indexes,
+checks, foreign keys.
 """
 
 from __future__ import annotations
@@ -23,25 +23,27 @@ if TYPE_CHECKING:
 
 
 def fold(name: exp.Expression | None) -> str:
-    """An identifier as the server compares it: cut at 63 bytes, lower case unless quoted."""
+    """An identifier as the server compares it: truncated to 63 bytes, in lower case unless
+    quoted.
+    """
     if name is None:
         return ""
     text = str(name.this) if isinstance(name, exp.Identifier) else name.name
     quoted = isinstance(name, exp.Identifier) and name.args.get("quoted")
     return intern(
         cut(text if quoted else text.lower())
-    )  # names of columns recur from table to table
+    )  # many tables of a script have the same column names
 
 
 def qualified(table: exp.Expression) -> tuple[str, str]:
-    """(schema, name) of a table; the schema is "" where none is written."""
+    """(schema, name) of a table; the schema is "" if none is written."""
     if isinstance(table, gx.RelationName):
         return qualified(table.this)
     return fold(table.args.get("db")), fold(table.args.get("this"))
 
 
 def unknown_table(tree: exp.Expression | None) -> str:
-    """The name in ALTER and TRUNCATE of a table; "" for other statements."""
+    """The name of the table in ALTER and TRUNCATE; "" for other statements."""
     named = tree is not None and type(tree).__name__.startswith(("Alter", "Truncate"))
     name = tree.args.get("this") if tree is not None and named else None
     if not isinstance(name, exp.Table | gx.RelationName):
@@ -50,8 +52,8 @@ def unknown_table(tree: exp.Expression | None) -> str:
 
 
 def child_name(parent: str, level: int, partition: str) -> str:
-    """Name of the relation behind a partition: parent_LEVEL_prt_partition, the parent's part cut so
-    that 63 bytes hold it.
+    """The name of the relation of a partition: parent_LEVEL_prt_partition, with the parent's name
+    truncated so that it has at most 63 bytes.
 
     >>> child_name("sales", 1, "p1"), len(child_name("s" * 63, 1, "p1"))
     ('sales_1_prt_p1', 63)
@@ -60,8 +62,8 @@ def child_name(parent: str, level: int, partition: str) -> str:
 
 
 def object_name(first: str, second: str, label: str) -> str:
-    """first_second_label as the server makes it: the longer of the first two is cut until 63 bytes
-    hold all.
+    """The name first_second_label as the server generates it: the longer of the first two is
+    truncated until it has at most 63 bytes.
 
     >>> object_name("t", "", "pkey"), len(object_name("t" * 60, "c" * 60, "idx"))
     ('t_pkey', 63)
@@ -78,10 +80,11 @@ def object_name(first: str, second: str, label: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its type as the catalogs name it ("" if unknown), typmod, and what hangs on it.
+    """A column: its type by its name in the catalogs ("" if unknown), typmod, constraints and
+    options.
 
-    serial: "serial" or "identity" where it owns a sequence; named: objects that its default names,
-            such as a sequence
+    serial: "serial" or "identity" if it owns a sequence; named: number of objects that its default
+        names, such as a sequence
     """
 
     name: str
@@ -91,27 +94,27 @@ class Column:
     default: bool = False
     serial: str = ""
     named: int = 0
-    local: bool = True  # the table's own, not only its parents'
+    local: bool = True  # the table itself defines it, not only its parents
     generated: frozenset[str] = frozenset()  # columns that GENERATED ALWAYS AS (expression) reads
     plain: bool = False  # SET STORAGE PLAIN
     virtual: bool = False  # GENERATED ALWAYS AS (expression), computed when it is read
     identity: bool = (
-        False  # of a partition: an identity column of its table, which owns the sequence
+        False  # in a partition: an identity column of its table, which owns the sequence
     )
-    own_type: bool = False  # of a type that is not the server's: it depends on it
-    own_not_null: bool = False  # its NOT NULL is the table's own, not only its parents'
+    own_type: bool = False  # it depends on its type, which is not the server's own
+    own_not_null: bool = False  # the table itself defines NOT NULL, not only its parents
     not_null_alone: bool = False  # NOT NULL NO INHERIT
-    sized: bool = False  # of a type with a length or a precision
+    sized: bool = False  # its type has a length or a precision
 
     @property
     def stores_null(self) -> bool:
-        """Whether DEFAULT NULL has a row as any other default: it is a call that cuts NULL to the
-        length of the type, not a constant (measured on Greenplum 6 and 7, PostgreSQL 18).
+        """Whether DEFAULT NULL has a row like any other default: it is a call that coerces NULL to
+        the length of the type, not a constant (measured on Greenplum 6 and 7, PostgreSQL 18).
         """
         return self.sized or (self.typmod != -1 and self.type != "interval")
 
     def of_partition(self) -> Column:
-        """The same column of a partition."""
+        """The column in a partition of the table."""
         return replace(
             self,
             serial="",
@@ -121,7 +124,7 @@ class Column:
         )
 
     def of_child(self) -> Column:
-        """The same column of a table that inherits it."""
+        """The column in a table that inherits it."""
         return replace(
             self,
             serial="",
@@ -134,12 +137,12 @@ class Column:
 
 @lru_cache(maxsize=65536)
 def shared(column: Column) -> Column:
-    """The same column for equal ones: tables of a long script have many."""
+    """One object for all equal columns: tables of a long script have many."""
     return column
 
 
 def quoted_name(name: str) -> str:
-    """A name as SQL has it.
+    """A name as it is written in SQL.
 
     >>> quoted_name("a"), quoted_name("B")
     ('a', '"B"')
@@ -149,7 +152,7 @@ def quoted_name(name: str) -> str:
 
 
 def like_of(columns: Iterable[str], unique: bool, method: str = "btree") -> str:
-    """What `Key.like` says of an index of plain columns.
+    """The value of `Key.like` for an index on plain columns.
 
     >>> like_of(["a", "B"], True), like_of(["a"], False, "bitmap")
     ('True(a, "B")', 'FalseUSING bitmap (a)')
@@ -158,23 +161,24 @@ def like_of(columns: Iterable[str], unique: bool, method: str = "btree") -> str:
     return f"{unique}{'' if method == 'btree' else f'USING {method} '}({names})"
 
 
-WITHOUT_OVERLAPS = " without overlaps"  # at the end of what `Key.like` says of such a key
+WITHOUT_OVERLAPS = " without overlaps"  # suffix of `Key.like` for such a key
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
     """An index.
 
-    simple:      columns that it has as they are
-    expressions, predicate: columns that those read
-    constraint:  a primary key or unique constraint owns it
-    bitmap:      Greenplum: it is a bitmap index
-    of:          of a partition: the name of the table's index that it belongs to
-    label:       its columns in the names that the server makes
-    deferrable:  a constraint that a trigger checks
-    like:        what an index has to say alike to be taken over as one of a partition: uniqueness,
-                 method, columns, predicate
-    rough:       what those have alike that may be equal though `like` differs; "" if none is
+    simple: columns that are elements of it
+    expressions, predicate: columns that its expressions and its predicate use
+    constraint: a primary key or unique constraint owns it
+    bitmap: Greenplum: it is a bitmap index
+    of: in a partition: the name of the table's index that it belongs to
+    label: its columns in the names that the server generates
+    deferrable: a deferrable constraint, which a trigger checks
+    like: what must be equal so that an index of a partition becomes part of it: uniqueness, method,
+        columns, predicate
+    rough: the same for indexes that may be equal although `like` differs; "" if there is no such
+        index
     """
 
     name: str
@@ -191,8 +195,8 @@ class Key:
     deferrable: bool = False
 
     def renamed(self, old: str, new: str) -> Key:
-        """The index after a column got another name; one that names it is like no other from here
-        on.
+        """The index after a column was renamed; if its expressions or its predicate use the column,
+        it is like no other index afterwards.
         """
         if old not in self.reads:
             return self
@@ -225,28 +229,30 @@ class Key:
 
     @property
     def exclusion(self) -> bool:
-        """Whether it is an exclusion constraint, or a key WITHOUT OVERLAPS, which is one."""
+        """Whether it is an exclusion constraint; a key WITHOUT OVERLAPS is one, too."""
         return self.like.startswith("exclude ") or self.like.endswith(WITHOUT_OVERLAPS)
 
     def fits(self, own: Key) -> bool:
-        """Whether an index that a partition has can become part of this one of its table."""
+        """Whether an existing index of a partition can become part of this index of its table."""
         if own.of:
             return False
         if own.like == self.like:
             return True
         if self.constraint or not own.constraint or not own.like.endswith(" 0"):
-            return False  # it includes columns, which only the same constraint has too
+            return False  # it has INCLUDE columns, so only an equal constraint fits
         return own.like.startswith(("primary key", "unique")) and self.like == like_of(
             own.simple, True
         )
 
     def may_fit(self, own: Key) -> bool:
-        """Whether that is not known: both have an expression that is written in two ways."""
+        """Whether it is unknown if the index fits: both have an expression, written in different
+        ways.
+        """
         alike = bool(self.rough) and own.rough == self.rough
         return alike and not own.of and not self.fits(own)
 
     def for_partition(self, table: Table) -> Key:
-        """The same index on a partition, with the name that the server gives it."""
+        """The index on a partition, with the name that the server generates."""
         suffix = (
             ("pkey" if self.like.startswith("primary key") else "key") if self.constraint else "idx"
         )
@@ -260,19 +266,19 @@ class Key:
 
     @property
     def index(self) -> Index:
-        """The cost model's index."""
+        """The index for the cost model."""
         return Index(self.columns, self.constraint, bitmap=self.bitmap)
 
     @property
     def reads(self) -> frozenset[str]:
-        """Every column it rests on."""
+        """All columns that it uses."""
         return frozenset(self.simple) | self.expressions | self.predicate
 
     def depends(self, edition: Edition) -> int:
-        """Rows of pg_depend besides the one a column that its shape has.
+        """Number of rows of pg_depend in addition to the one per column that its shape includes.
 
-        Expressions and predicate depend on each column they read; where no simple column is
-        indexed, the index on the table.
+        Expressions and predicate depend on each column that they use. An index without plain
+        columns depends on the table.
         """
         simple = len(set(self.simple)) if edition.base >= 14 else len(self.simple)
         return (simple or 1) + len(self.expressions) + len(self.predicate) - self.columns
@@ -280,9 +286,9 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A CHECK constraint and the columns it reads.
+    """A CHECK constraint and the columns that it uses.
 
-    own:   it is the table's own, not only its parents'
+    own: defined in the table itself, not only in its parents
     alone: NO INHERIT
     """
 
@@ -293,17 +299,17 @@ class Check:
 
     @property
     def depends(self) -> int:
-        """Rows of pg_depend besides the two that its shape has: two a column, one where it reads
-        none.
+        """Number of rows of pg_depend in addition to the two that its shape includes: two per
+        column, one if it uses no column.
         """
         return 2 * len(self.reads) - 2 if self.reads else -1
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """A foreign key: its columns and the table it points to.
+    """A foreign key: its columns and the table that it references.
 
-    to:       columns of that table; () where they are not written: those of its primary key
+    to: columns of that table; () if they are not written: the columns of its primary key
     enforced: triggers enforce it
     """
 

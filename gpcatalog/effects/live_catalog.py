@@ -1,4 +1,4 @@
-"""What a check asks a live catalog: the tables of a baseline, by name."""
+"""The catalog that a check looks up existing tables in: the tables of a baseline, by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class BaselineError(CatalogError):
 
 
 class LiveCatalog(Protocol):
-    """What a baseline tells of tables that exist; names are those of the server before the script.
+    """The existing tables of a baseline; names are those on the server before the script.
 
     Methods raise BaselineError.
     """
@@ -31,11 +31,11 @@ class LiveCatalog(Protocol):
         ...
 
     def table(self, schema: str, name: str) -> Table | None:
-        """A table that is no partition."""
+        """A table that is not a partition."""
         ...
 
     def root_of(self, schema: str, name: str) -> tuple[str, str] | None:
-        """Of a partition: (schema, name) of its table."""
+        """(schema, name) of the table that a partition belongs to."""
         ...
 
     def owner_of_index(self, name: str) -> list[tuple[str, str]]:

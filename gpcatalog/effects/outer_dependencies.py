@@ -1,7 +1,8 @@
 """Functions, collations, operators and types that are not the server's own, on which a table or an
 index depends.
 
-Each is a row of pg_depend, which is not counted: how many there are is known to the server alone.
+Each of them is a row of pg_depend. These rows are not counted, because only the server knows their
+number.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ OF_PARTITIONS = "rows in other catalogs of indexes that partitions alone have"
 TEMPLATE = "rows of a subpartition template"
 DEPENDENCIES = "dependencies on functions, types, collations and operators"
 
-# functions that every server has, of any arguments (tests/effects/test_other_catalogs.py)
+# functions that every server has, with any arguments (tests/effects/test_other_catalogs.py)
 SERVER_FUNCTIONS = frozenset(
     """abs age array_append array_cat array_dims array_length array_lower array_ndims array_prepend array_to_string array_upper ascii
     bit_length box btrim cbrt ceil ceiling char_length character_length chr circle clock_timestamp concat concat_ws convert_from
@@ -43,14 +44,16 @@ SERVER_OPERATORS = frozenset(
     """!~ !~* !~~ !~~* # ## #> #>> % & && &< &<| &> * + - -> ->> -|- / < <-> << <<= <<| <= <> <@ = > >= >> >>= ? ?# ?& ?- ?-| ?| ?|| @ @>
     @@ @@@ ^ | |&> |/ |>> || ||/ ~ ~* ~<=~ ~<~ ~= ~>=~ ~>~ ~~ ~~*""".split()
 )
-_NOT_EQUAL = "!="  # the grammar's other name of <>
+_NOT_EQUAL = "!="  # another name of <> in the grammar
 _METHODS = ("", "btree", "hash", "gist", "gin", "spgist", "brin", "bitmap")
-# collations that are pinned: nothing depends on them
+# pinned collations: no dependencies on them are stored
 _PINNED = ("default", "C", "POSIX", "ucs_basic")
 
 
 def note_outer(types: Types, ties: Ties, table: Table, node: exp.Expression | None) -> None:
-    """Note that an expression of a table depends on what is not the server's, or may do so."""
+    """Note whether an expression of a table depends, or may depend, on objects that are not the
+    server's own.
+    """
     if node is not None and _depends(types, node):
         note_dependencies(ties, table)
 
@@ -62,7 +65,7 @@ def note_dependencies(ties: Ties, table: Table) -> None:
 
 
 def note_inherited(ties: Ties, table: Table, parent: Table) -> None:
-    """Note what a table that inherits from another has in common with it."""
+    """Copy to a table that inherits from another the notes on rows that are not counted."""
     for reason in parent.not_counted:
         if reason in (DEPENDENCIES, NOT_NULL):
             table.leave_out(reason)
@@ -79,19 +82,19 @@ _TAKEN_OVER = "dependencies of indexes that were there before"
 
 
 def foreign_collation(name: object) -> bool:
-    """Whether a collation, by its name as written, is one on which tables depend."""
+    """Whether a table depends on a collation, by the collation's name as written."""
     return isinstance(name, exp.Expression) and fold(name.args.get("this")) not in _PINNED
 
 
 def element_depends(element: exp.Expression) -> bool:
-    """Whether an element of an index depends on a collation, or may on an operator class."""
+    """Whether an element of an index depends on a collation, or may depend on an operator class."""
     opclass = element.args.get("opclass")
     return foreign_collation(element.args.get("collate")) or (
         isinstance(opclass, exp.Expression) and not _of_the_server(opclass)
     )
 
 
-# operator classes of the server: ends of their names, and types
+# operator classes of the server: suffixes of their names, and types
 _CLASSES = tuple(
     "_pattern_ops _ops_ext jsonb_path_ops _minmax_ops _bloom_ops _inclusion_ops".split()
 )
@@ -139,14 +142,14 @@ def _outer_operator(operator: exp.Expression) -> bool:
 
 def method_depends(method: exp.Expression | None) -> bool:
     """Whether an index of this access method may depend on operator classes that are not the
-    server's.
+    server's own.
     """
     return fold(method) not in _METHODS
 
 
 def _names_object(cast: exp.Cast) -> bool:
-    """Whether a constant of type regclass or alike is not the argument of nextval, which is
-    counted.
+    """Whether a constant has type regclass or a similar type and is not the argument of nextval,
+    which is counted.
     """
     kind = cast.args["to"]
     name = catalog_type(kind)[0] if isinstance(kind, exp.DataType) else ""

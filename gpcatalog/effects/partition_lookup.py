@@ -16,10 +16,10 @@ from gpcatalog.model.bounds import BoundKind, Term, TermKind, parse
 
 
 def path_to(parts: list[Partition], name: str, schema: str, default: str) -> list[Partition]:
-    """The partitions from one of `parts` down to that of the schema and name; empty if there is
-    none.
+    """The partitions from one of `parts` down to the one with the schema and name; empty if there
+    is none.
 
-    default: the schema of partitions that have none of their own
+    default: schema of partitions without a schema of their own
     """
     for part in parts:
         if part.name == name and (part.schema or default) == schema:
@@ -32,10 +32,10 @@ def path_to(parts: list[Partition], name: str, schema: str, default: str) -> lis
 def locate(
     siblings: Sequence[Partition], action: exp.Expression, kind: str, zone: ZoneInfo
 ) -> Partition | None:
-    """The one of `siblings` that an action names, or None where there is none.
+    """The partition among `siblings` that an action names; None if there is none.
 
-    kind: how the key is ordered, as `Grower.kind` tells. Raises Unknown where the text does not
-          tell.
+    kind: how the key is ordered, as returned by `PartitionExpander.kind`
+    Raises Unknown if the text does not determine the partition.
     """
     target = action.args.get("target") or action.args.get("ref") or action.args.get("this")
     ref = (
@@ -71,7 +71,7 @@ def locate(
 def _holding(
     siblings: Sequence[Partition], values: list[exp.Expression], kind: str, zone: ZoneInfo
 ) -> Partition | None:
-    """The partition that a row with that key goes to."""
+    """The partition for a row with that key."""
     if len(values) != 1:
         raise Unknown("partition FOR several values")
     _read_bounds(siblings, kind, zone)
@@ -88,7 +88,7 @@ def _holding(
 def _listing(
     siblings: Sequence[Partition], value: exp.Expression, kind: str, zone: ZoneInfo
 ) -> Partition | None:
-    """The partition that lists a value, as its text or as a value of the key's type."""
+    """The partition that lists a value, compared as text or as a value of the key's type."""
     wanted = plain(value)
     for part in siblings:
         if any(plain_text(text) == wanted for text in part.listed):
@@ -111,7 +111,7 @@ def _listing(
 
 
 def _read_bounds(siblings: Sequence[Partition], kind: str, zone: ZoneInfo) -> None:
-    """Read the bounds of partitions that have them as the server spells them."""
+    """Parse the bounds of partitions that have them only as text of the server."""
     for part in siblings:
         if (
             not part.bound
@@ -140,7 +140,7 @@ def _read_bounds(siblings: Sequence[Partition], kind: str, zone: ZoneInfo) -> No
 
 
 def _end(terms: tuple[Term, ...] | None, kind: str, zone: ZoneInfo) -> object:
-    """The value of one end of a range; None where it is open, text where it is not understood."""
+    """The value of one end of a range; None if it is open, text if it is not understood."""
     if terms is None or (
         len(terms) == 1 and terms[0].kind in (TermKind.MINVALUE, TermKind.MAXVALUE)
     ):
@@ -175,7 +175,7 @@ def plain(node: exp.Expression) -> str:
 
 
 def plain_text(written: str) -> str:
-    """The text of a listed value, written 'a' or 1."""
+    """The text of a listed value that is written as 'a' or 1."""
     return (
         written[1:-1].replace("''", "'")
         if written.startswith("'") and written.endswith("'")

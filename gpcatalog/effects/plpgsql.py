@@ -1,5 +1,5 @@
-"""Statements of PL/pgSQL: what a block consists of, and the SQL that it runs, where neither depends
-on a database. Loops over numbers and times are run, and texts that EXECUTE puts together computed.
+"""Statements of PL/pgSQL: the structure of a block, and the SQL that it runs, if neither depends on
+a database. Loops over numbers and times are run, and the texts of EXECUTE are computed.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from gpcatalog.errors import CatalogError
 if TYPE_CHECKING:
     from gpcatalog.effects.presence import Presence
 
-_MOST = 50_000  # statements and runs of loops of a block, with texts of
-_LONGEST = 4_000_000  # characters together
+_MOST = 50_000  # maximum statements and loop iterations of a block,
+_LONGEST = 4_000_000  # and maximum characters of their texts
 
-# statements of PL/pgSQL that branch, repeat, or run text
+# statements of PL/pgSQL that branch, repeat, or run a text
 _CONTROL = frozenset(
     """if elsif elseif else end loop while for foreach case when begin declare exception execute exit
     continue open fetch close move commit rollback savepoint set call""".split()
 )
 _MAYBE = frozenset("create alter comment grant revoke".split())
-_LEVELS = frozenset("debug log info notice warning".split())  # of RAISE: those that go on
+_LEVELS = frozenset("debug log info notice warning".split())  # levels of RAISE that raise no error
 _NAME = re.compile(r'\w+|"(?:[^"]|"")*"')
 
 
 def pieces(body: str) -> list[list[str]] | None:
-    """Texts of the tokens of each statement, without comments; None where the server's scanner
-    would refuse the body.
+    """Texts of the tokens of each statement, without comments; None if the server's scanner would
+    reject the body.
     """
     found = []
     for piece in split(Source(body)):
@@ -57,12 +57,12 @@ def pieces(body: str) -> list[list[str]] | None:
 
 
 def gives_rows(statement: Sequence[str]) -> bool:
-    """Whether a RETURN goes on: RETURN NEXT and RETURN QUERY."""
+    """Whether the function continues after a RETURN: RETURN NEXT and RETURN QUERY."""
     return len(statement) > 1 and statement[1].lower() in ("next", "query")
 
 
 def assigned(statement: list[str]) -> list[str] | None:
-    """What is assigned to a variable; None for other statements."""
+    """The expression that is assigned to a variable; None for other statements."""
     for n, text in enumerate(statement):
         if text in (":=", "=") and n:
             return statement[n + 1 :]
@@ -73,7 +73,7 @@ def assigned(statement: list[str]) -> list[str] | None:
 
 
 def without_target(statement: list[str]) -> list[str]:
-    """A query without INTO and the variables behind it."""
+    """A query without INTO and the variables after it."""
     at = next((n for n, text in enumerate(statement) if text.lower() == "into"), None)
     if at is None:
         return statement
@@ -87,8 +87,8 @@ def without_target(statement: list[str]) -> list[str]:
 
 
 def sql(statement: list[str]) -> str | None:
-    """The SQL of a statement of PL/pgSQL, "" for one without; None where its effect depends on how
-    it runs.
+    """The SQL of a statement of PL/pgSQL; "" if it has none; None if its effect depends on how it
+    runs.
 
     >>> sql(["perform", "f", "(", ")"]), sql(["x", ":=", "3"]), sql(["if", "a", "then"])
     ('SELECT f ( )', 'SELECT 3', None)
@@ -105,7 +105,7 @@ def sql(statement: list[str]) -> str | None:
     if word == "raise":
         if not rest or rest[0].lower() not in _LEVELS:
             return None
-        # a format and its arguments; USING has expressions too
+        # a format and its arguments; USING also has expressions
         given = rest[3:] if rest[2:3] == [","] else []
         if "(" in rest and (not given or "using" in map(str.lower, rest)):
             return None
@@ -126,7 +126,7 @@ Variables = dict[str, tuple[str, Value]]  # kind and value by name
 
 
 class NotStraight(Exception):
-    """What a block runs depends on a database, or is not followed."""
+    """The statements that a block runs depend on a database, or cannot be followed."""
 
 
 class _Returned(Exception):
@@ -138,19 +138,19 @@ class _Exited(Exception):
 
 
 class _Continued(Exception):
-    """CONTINUE: this run through a loop has ended."""
+    """CONTINUE: this iteration of the loop has ended."""
 
 
 @dataclass(frozen=True)
 class Ran:
     """A statement that a block runs.
 
-    text:     its SQL; of EXECUTE, all that it runs
-    source:   as the block has it
-    executed: by EXECUTE
-    undone:   the number of the block that undoes it where a statement of that block fails, 0: none
-    caught:   conditions that such a block catches
-    maybe:    a condition decides that is not known
+    text: its SQL; for EXECUTE, all that it runs
+    source: its text in the block
+    executed: it is run by EXECUTE
+    undone: number of the block that rolls it back if a statement of that block fails; 0: none
+    caught: conditions that this block catches
+    maybe: it depends on an unknown condition whether it runs
     """
 
     text: str
@@ -163,12 +163,13 @@ class Ran:
 
 @dataclass
 class _Node:
-    """A statement, or one with others in it.
+    """A statement, which may contain other statements.
 
-    kind:     "sql", "for", "foreach", "while", "loop", "if", "block"
-    words:    of the statement; of the head of a loop
-    branches: of IF: conditions (empty: ELSE) and statements; of a loop: one without condition; of a
-              block: that, and the conditions of its handlers with their statements
+    kind: "sql", "for", "foreach", "while", "loop", "if", "block"
+    words: words of the statement, or of the head of a loop
+    branches: of IF: conditions (empty: ELSE) and statements; of a loop: one branch without a
+        condition; of a block: one without a condition, and the conditions of its handlers with
+        their statements
     """
 
     kind: str
@@ -177,7 +178,7 @@ class _Node:
 
 
 def _split_at(words: list[str], word: str) -> tuple[list[str], list[str]]:
-    """Words before and behind one that is in no parentheses and no CASE. Raises NotStraight."""
+    """The words before and after a word outside of parentheses and CASE. Raises NotStraight."""
     depth = 0
     for n, text in enumerate(words):
         lower = text.lower()
@@ -211,7 +212,7 @@ def _read(queue: deque[list[str]]) -> list[_Node]:
 
 
 def _block(queue: deque[list[str]], first: list[str]) -> _Node:
-    """The statements of a block behind BEGIN, and its handlers."""
+    """The statements of a block after BEGIN, and its handlers."""
     branches: list[tuple[list[str], list[_Node]]] = [([], _body(queue, first))]
     words = queue.popleft()
     if words[0].lower() == "exception":
@@ -235,7 +236,7 @@ def _body(queue: deque[list[str]], first: list[str]) -> list[_Node]:
 
 
 def _branches(queue: deque[list[str]], rest: list[str]) -> list[tuple[list[str], list[_Node]]]:
-    """Conditions and statements of IF; `rest` is what stands behind it."""
+    """Conditions and statements of IF; rest: the words after IF."""
     found = []
     condition, first = _split_at(rest, "then")
     while True:
@@ -266,12 +267,12 @@ class Block:
         self._ran: list[Ran] = []
         self._steps = 0
         self._size = 0
-        self._blocks = 0  # that undo what they ran
+        self._blocks = 0  # blocks that roll back their statements
 
     def run(self, body: list[list[str]]) -> list[Ran]:
         """Return the statements that run, in their order. Raises NotStraight.
 
-        body: words of its statements, as of `pieces`
+        body: words of its statements, as returned by `pieces`
         """
         queue = deque(body)
         if not queue or queue[-1][0].lower() != "end" or len(queue.pop()) > 2:
@@ -292,7 +293,7 @@ class Block:
         try:
             with suppress(_Returned):
                 self._all([node])
-        except (_Exited, _Continued):  # of no loop
+        except (_Exited, _Continued):  # outside of a loop
             raise NotStraight from None
         return self._ran
 
@@ -316,7 +317,7 @@ class Block:
         return self._constants.value(self._tree("SELECT " + " ".join(words)).expressions[0])
 
     def _tree(self, text: str) -> exp.Expression:
-        """A query without clauses, or one that reads a function."""
+        """The tree of a query with one target and no clause except FROM. Raises Unknown."""
         try:
             tree, _ = read_statement(scan(text, 0, WORDS)[0], (self._edition,))
         except (CatalogError, SyntaxFault, LexError, ValueError, RecursionError):
@@ -331,7 +332,7 @@ class Block:
         return tree
 
     def _set(self, name: str, value: Value) -> None:
-        """Give a variable a value. Raises Unknown, and then it has none."""
+        """Set a variable to a value. If this raises Unknown, the variable has no value."""
         self._values.pop(name, None)
         kind = self._kinds.get(name, "")
         if not kind:
@@ -365,7 +366,7 @@ class Block:
                 holds = not condition or self._holds(condition)
             except Unknown:
                 for may_run, some in node.branches[n:]:
-                    if may_run:  # which may call code
+                    if may_run:  # the condition may call code
                         text = " ".join(["SELECT", *may_run])
                         self._ran.append(Ran(text, text))
                     self._perhaps(some)
@@ -375,7 +376,9 @@ class Block:
                 return
 
     def _perhaps(self, nodes: list[_Node]) -> None:
-        """Statements that may run: those that cannot change what the block computes."""
+        """Add statements that may run. Raises NotStraight if they can change what the block
+        computes.
+        """
         for node in nodes:
             text = sql(node.words) if node.kind == "sql" else None
             if text is None or (text and node.words[0].lower() not in _MAYBE):
@@ -384,7 +387,9 @@ class Block:
                 self._ran.append(Ran(text, " ".join(node.words), maybe=True))
 
     def _undoing(self, node: _Node) -> None:
-        """BEGIN … EXCEPTION … END: what it runs is undone where it fails; its handlers run nothing."""
+        """BEGIN … EXCEPTION … END: its statements are rolled back if one fails; its handlers run
+        nothing.
+        """
         first = len(self._ran)
         self._all(node.branches[0][1])
         caught = set()
@@ -403,7 +408,7 @@ class Block:
                 self._ran[n] = replace(one, undone=self._blocks, caught=frozenset(caught))
 
     def _finds(self, query: exp.Expression) -> bool:
-        """Whether a query of the catalogs finds something. Raises Unknown."""
+        """Whether a query of the catalogs finds a row. Raises Unknown."""
         pending = {word for one in self._ran for word in re.findall(r"\w+", one.text.lower())}
         return self._presence.finds(query, self._constants.value, pending)
 
@@ -422,7 +427,7 @@ class Block:
             self._all(body)
 
     def _loop(self, node: _Node) -> None:
-        """LOOP; WHILE; FOR over numbers, whose variable is its own, or over generate_series();
+        """Run LOOP; WHILE; FOR over numbers, with a variable of its own, or over generate_series();
         FOREACH.
         """
         words, body = node.words, node.branches[0][1]
@@ -451,7 +456,7 @@ class Block:
                 self._values[name] = value
 
     def _elements(self, words: list[str]) -> Sequence[Value]:
-        """Elements behind ARRAY of FOREACH."""
+        """The elements after ARRAY of FOREACH."""
         found = self._value(words[1:]) if words[0].lower() == "array" else None
         if not isinstance(found, tuple):
             raise Unknown("elements of an array")
@@ -488,7 +493,7 @@ class Block:
             self._execute(words)
             return
         if word in ("exit", "continue"):
-            if len(words) > 1 and words[1].lower() != "when":  # of a loop with a label
+            if len(words) > 1 and words[1].lower() != "when":  # for a loop with a label
                 raise NotStraight
             if len(words) == 1 or self._holds(words[2:]):
                 raise _Exited if word == "exit" else _Continued
@@ -507,7 +512,7 @@ class Block:
     def _assign(self, words: list[str], value: list[str]) -> bool:
         """Compute an assignment; return whether that is all it does."""
         name = fold_word(words[0])
-        if len(words) - len(value) != 2:  # to a part of a variable
+        if len(words) - len(value) != 2:  # assignment to a part of a variable
             self._values.pop(name, None)
             return False
         try:
@@ -529,7 +534,7 @@ class Block:
         self._ran.append(Ran(text, " ".join(words), executed=True))
 
     def _forget_targets(self, words: list[str], *, everywhere: bool = False) -> None:
-        """Forget variables that a statement may set: behind INTO."""
+        """Remove the values of variables that a statement may set: those after INTO."""
         behind = everywhere
         for text in words:
             behind = behind or text.lower() == "into"
@@ -538,7 +543,7 @@ class Block:
 
 
 def fold_word(word: str) -> str:
-    """The name that a word is.
+    """The name that a word denotes: folded, without quotes.
 
     >>> fold_word("Abc"), fold_word('"Abc"')
     ('abc', 'Abc')

@@ -1,5 +1,5 @@
-"""Whether an object is there while a script runs: what queries of the catalogs in a block find, and
-whether a statement would fail because what it creates exists.
+"""Whether an object exists while a script runs: what catalog queries in a block find, and whether a
+statement would fail because the object that it creates exists.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from gpcatalog.effects.relations import Table
     from gpcatalog.effects.schema_state import SchemaState
 
-# kinds of relations as pg_class has them
+# relkind of pg_class → kind of relation
 _KINDS = {"r": "table", "i": "index", "S": "sequence", "v": "view", "m": "materialized view"}
 _TABLES = ("table", "partitioned table", "partition")
 _WITH_TYPE = frozenset({*_TABLES, "view", "materialized view", "foreign table", "composite type"})
-# what a catalog or view lists: column of the name, kinds of relations (empty: all)
+# catalogs and views: the column with the name, and the kinds of relations (empty: all)
 _LISTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "pg_class": ("relname", ()),
     "pg_tables": ("tablename", _TABLES),
@@ -36,7 +36,7 @@ _LISTS: dict[str, tuple[str, tuple[str, ...]]] = {
 _INFORMATION = frozenset(
     "tables views sequences schemata columns table_constraints".split()
 )  # views of information_schema
-# types of the extensions that make no relations; those of btree_gist begin with gbtreekey
+# types of the extensions that create no relations; those of btree_gist begin with gbtreekey
 _EXTENDED = frozenset(
     "citext hstore ghstore ltree lquery ltxtquery ltree_gist gtrgm gbtreekey4 gbtreekey8 gbtreekey16 gbtreekey32".split()
 )
@@ -48,18 +48,20 @@ _DUPLICATES = frozenset(
 
 
 def _same_schema(wanted: str, found: str) -> bool:
-    """Whether an object of that schema is in the wanted one; "" is any, and public of an object."""
+    """Whether the schema of an object is the wanted one; "" is any as `wanted`, and public as
+    `found`.
+    """
     return not wanted or (wanted == (found or "public"))
 
 
 class Presence:
-    """Answers for one state of a script."""
+    """Finds objects in one schema state."""
 
     def __init__(self, state: SchemaState) -> None:
         self.state = state
 
     def _relations(self, schema: str, name: str) -> Iterator[str]:
-        """Kinds of the relations of that name."""
+        """The kinds of the relations of that name."""
         state = self.state
         for there, one in state.leaf_of:
             if one == name and _same_schema(schema, there):
@@ -88,7 +90,9 @@ class Presence:
                 yield "sequence"
 
     def _absent(self, name: str) -> bool:
-        """False for what no statement has created. Raises Unknown where it may be there anyway."""
+        """Return False for an object that no statement has created. Raises Unknown if it may exist
+        anyway.
+        """
         state = self.state
         unread = state.existing is not None or state.opaque or state.extended
         if unread or state.made_by_code(name) or name.startswith("pg_") or name in _EXTENDED:
@@ -112,13 +116,13 @@ class Presence:
         if name.startswith("_") or self.state.types.resolved(name, -1)[0]:
             raise Unknown(f"whether {name} exists")  # an array, or a type of the server
         found = set(self._relations(schema, name))
-        if "sequence" in found:  # some servers give it a type
+        if "sequence" in found:  # on some servers, it has a type
             raise Unknown(f"whether {name} exists")
         return not found.isdisjoint(_WITH_TYPE) or self._absent(name)
 
     def schema(self, name: str) -> bool:
         """Whether there is a schema. Raises Unknown."""
-        known = self.state.schemas | self.state.schemas_unknown  # those of IF NOT EXISTS, too
+        known = self.state.schemas | self.state.schemas_unknown  # also IF NOT EXISTS
         if name in known or name in ("public", "pg_catalog", "information_schema"):
             return True
         return self._absent(name)
@@ -153,8 +157,9 @@ class Presence:
     ) -> bool:
         """Whether a query of the catalogs finds a row. Raises Unknown.
 
-        value: computes an expression of the block; pending: words of what the block has run, which
-        the state does not have yet
+        value: computes an expression of the block
+        pending: words of the statements that the block has run and that are not yet applied to the
+            state
         """
         query = query.this if isinstance(query, exp.Subquery) else query
         if isinstance(query, exp.Anonymous):  # to_regclass()
@@ -171,7 +176,7 @@ class Presence:
         if any(node is not query for node in query.find_all(exp.Select)):
             raise Unknown("query of a condition")
         if any(one.find(exp.Func, gx.FunctionCall) for one in query.expressions):
-            raise Unknown("query of a condition")  # count(*) gives a row whatever there is
+            raise Unknown("query of a condition")  # count(*) always returns a row
         sources = set(_sources(query))
         facts: dict[str, str] = {}
         for column, text in _facts(query, value):
@@ -209,7 +214,7 @@ class Presence:
     ) -> bool | None:
         column, kinds = _LISTS.get(min(sources), ("", ())) if len(sources) == 1 else ("", ())
         name = table if column in _TABLE else facts.pop(column, "")
-        if column not in _TABLE and table:  # of an index
+        if column not in _TABLE and table:  # an index of the table
             raise Unknown("query of a condition")
         kind = facts.pop("relkind", "")
         kinds = (_KINDS.get(kind, ""),) if kind else kinds
@@ -220,10 +225,10 @@ class Presence:
     def fails(
         self, trees: list[exp.Expression], caught: frozenset[str], before: list[exp.Expression]
     ) -> bool:
-        """Whether statements that are undone together fail, for a reason that is caught. Raises
+        """Whether statements that are rolled back together fail for a reason that is caught. Raises
         Unknown.
 
-        before: what the block has run, which the state does not have yet
+        before: statements that the block has run and that are not yet applied to the state
         """
         if all(without_rows(tree) for tree in trees):
             return False
@@ -243,7 +248,7 @@ class Presence:
         return False
 
     def _conflicts(self, tree: exp.Expression) -> bool:
-        """Whether what a statement creates is there. Raises Unknown."""
+        """Whether the object that a statement creates already exists. Raises Unknown."""
         kind = type(tree).__name__
         if without_rows(tree):
             return False
@@ -292,7 +297,9 @@ class Presence:
 
 
 def _sources(query: exp.Expression) -> Iterator[str]:
-    """The catalogs that a query reads, without their schemas. Raises Unknown for what is none."""
+    """The catalogs that a query reads, without their schemas. Raises Unknown for other
+    relations.
+    """
     source = query.args.get("from_")
     for one in (source, *(query.args.get("joins") or ())):
         table = one.this if one is not None else None
@@ -314,7 +321,7 @@ def _schema_of(tree: exp.Expression) -> str:
 
 
 def _targets(tree: exp.Expression) -> Iterator[str]:
-    """Names of what a statement creates, and of the table that it alters."""
+    """Names of the objects that a statement creates, and of the table that it alters."""
     this = tree.args.get("this")
     while isinstance(this, exp.Schema | gx.RelationName | exp.Index):
         this = this.this
@@ -342,7 +349,7 @@ def without_rows(tree: exp.Expression) -> bool:
 def _facts(
     query: exp.Expression, value: Callable[[exp.Expression], object]
 ) -> Iterator[tuple[str, str]]:
-    """Columns of the catalogs and the text that each has to equal. Raises Unknown."""
+    """Columns of the catalogs, each with the text that it must equal. Raises Unknown."""
     where = query.args.get("where")
     conditions = [where.this] if where is not None else []
     for join in query.args.get("joins") or ():
@@ -370,7 +377,7 @@ def _facts(
 
 
 def _of_a_living_column(node: exp.Expression) -> bool:
-    """NOT attisdropped, attnum > 0"""
+    """Whether a condition is NOT attisdropped or attnum > 0."""
     text = node.sql("greenplum").lower().rpartition(".")[2]
     return text == "attnum > 0" or (isinstance(node, exp.Not) and "attisdropped" in text)
 
@@ -382,7 +389,7 @@ def _column_name(node: exp.Expression) -> str:
 
 
 def _text(node: exp.Expression, value: Callable[[exp.Expression], object]) -> str:
-    """The text that a column is compared with; of a regclass, the name of the relation."""
+    """The text that a column is compared with; for a regclass, the name of the relation."""
     if isinstance(node, exp.Cast) and node.args["to"].sql("greenplum").lower() == "regclass":
         name = str(value(node.this))
         if '"' in name:

@@ -1,5 +1,5 @@
-"""What a query reads, and the columns that it gives, as far as its text and the tables known tell:
-names, and types where no function hides them.
+"""The relations that a query reads, and the columns that it returns, if its text and the known
+tables determine them: names, and types unless a function hides them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from gpcatalog.effects.keys import Column, fold
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
 
-Scope = dict[str, list[Column]]  # columns of each item in FROM, by the name it goes by
+Scope = dict[str, list[Column]]  # columns of each item in FROM, by its name or alias
 
 _TEXTS = frozenset(("text", "varchar", "bpchar"))
-_DIGITS = 100  # no int8 has as many, with 0b and underscores
+_DIGITS = 100  # more than any int8 has, with 0b and underscores
 _INTEGERS = ("int2", "int4", "int8")
 _NILADIC = {
     "CURRENT_DATE": "date",
@@ -74,7 +74,9 @@ _SUMS = {  # by the type of the argument
 
 
 def width(state: SchemaState, query: exp.Expression) -> int | None:
-    """How many columns a query gives; None where its text and the tables known do not tell."""
+    """Number of columns that a query returns; None if its text and the known tables do not
+    determine it.
+    """
     try:
         return len(columns_of(state, query))
     except Unknown:
@@ -176,8 +178,8 @@ def _table(state: SchemaState, node: exp.Expression, known: Scope) -> list[Colum
 def _scope(
     state: SchemaState, query: exp.Select, known: Scope
 ) -> tuple[Scope, list[list[Column] | None]]:
-    """Columns by the name of the item in FROM that has them, and of each item between commas; None
-    for one that is unknown.
+    """The columns by the name of their item in FROM, and the columns of each item between commas;
+    None for an unknown item.
     """
     scope: Scope = {}
     from_ = query.args.get("from_")
@@ -221,12 +223,12 @@ def _item(
 
 
 class Result(NamedTuple):
-    """What a function of the script gives.
+    """The result of a function of the script.
 
-    columns: of RETURNS TABLE and OUT parameters, or the one of a plain type, whose name is "" where
-             the call decides
-    table:   (schema, name) of the table or view whose row type it gives, else None
-    record:  it gives records whose columns the call tells
+    columns: columns of RETURNS TABLE and OUT parameters, or one column of a plain type, with the
+        name "" if the call determines it
+    table: (schema, name) of the table or view whose row type it returns, else None
+    record: it returns records whose columns the call specifies
     """
 
     columns: tuple[Column, ...] = ()
@@ -235,7 +237,9 @@ class Result(NamedTuple):
 
 
 def result_of(state: SchemaState, tree: exp.Expression) -> Result | None:
-    """What CREATE FUNCTION says that the function gives; None if that depends on its arguments."""
+    """The result of the function that a CREATE FUNCTION creates; None if it depends on its
+    arguments.
+    """
     found = [(fold(c.this), c.args["kind"]) for c in tree.args.get("columns") or ()]
     for given in tree.args.get("args") or ():
         argument = given.this if isinstance(given.this, exp.Expression) else given
@@ -251,7 +255,7 @@ def result_of(state: SchemaState, tree: exp.Expression) -> Result | None:
         plain, _ = catalog_type(kind)
         if plain.startswith("any"):
             return None
-        columns.append(Column(name, plain, -1))  # a function keeps no length of its result
+        columns.append(Column(name, plain, -1))  # the length of a result is not stored
     if len(columns) == 1 and not columns[0].name:
         said = found[0][1].args.get("kind")
         parts = (
@@ -322,7 +326,7 @@ def _result(state: SchemaState, name: str, alias: str) -> list[Column] | None:
 
 
 def _series(types: list[str]) -> str:
-    """The type that generate_series() gives for arguments of these types; "" if it is unknown."""
+    """The type that generate_series() returns for arguments of these types; "" if it is unknown."""
     if types and all(t in _INTEGERS for t in types):
         return "int8" if "int8" in types else "int4"
     return (
@@ -335,7 +339,7 @@ def _series(types: list[str]) -> str:
 def _joined(
     left: list[Column] | None, right: list[Column] | None, join: exp.Expression
 ) -> list[Column] | None:
-    """Columns of a join: those of USING or NATURAL once and first."""
+    """The columns of a join: first those of USING or NATURAL, which occur only once."""
     if left is None or right is None:
         return None
     names = [fold(n) for n in join.args.get("using") or ()]
@@ -469,26 +473,28 @@ def _typed(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
 
 
 def _reference(node: exp.Column, scope: Scope) -> Column:
-    """The column that a name means; its type is "" where none, or several, have the name."""
+    """The column that a name refers to; its type is "" if no column or several columns have the
+    name.
+    """
     name, owner = fold(node.this), fold(node.args.get("table"))
     places = [scope[owner]] if owner in scope else list(scope.values()) if not owner else []
     hits = [c for columns in places for c in columns if c.name == name]
-    # a column that a join merged is there twice
+    # a column that a join merged occurs twice
     same = len({(c.type, c.typmod) for c in hits}) == 1
     return hits[0] if hits and same else Column(name, "")
 
 
 def _literal_type(state: SchemaState, node: exp.Literal, sign: int = 1) -> str:
-    """The type of a constant; "" for a bare string that has none yet.
+    """The type of a constant; "" for a string constant of type unknown.
 
-    sign: -1 behind a minus, which belongs to a number
+    sign: -1 after a minus, which is part of a number
     """
     if node.is_string:
-        # until PostgreSQL 10 a bare string stayed of the type unknown
+        # before PostgreSQL 10, a string constant keeps the type unknown
         return "" if state.edition.base < 10 else "text"
     text = str(node.this)
     if not text.isdigit():
-        # 0x1F, 0o17, 0b11 and 1_000, from PostgreSQL 16 on
+        # 0x1F, 0o17, 0b11 and 1_000, since PostgreSQL 16
         if "." in text or not re.fullmatch(r"0[xob][0-9a-f_]+|[0-9_]+", text, re.I):
             return "numeric"
         if state.edition.base < 16:
@@ -497,13 +503,13 @@ def _literal_type(state: SchemaState, node: exp.Literal, sign: int = 1) -> str:
         return "numeric"
     try:
         value = sign * int(text, 0 if text[:2].lower() in ("0x", "0o", "0b") else 10)
-    except ValueError:  # no number of that base
+    except ValueError:  # not a number of that base
         return ""
     return next((t for t, n in (("int4", 31), ("int8", 63)) if -(2**n) <= value < 2**n), "numeric")
 
 
 def _concatenation_type(state: SchemaState, node: exp.Expression, scope: Scope) -> str:
-    """The type of left || right: text where a side is text, else "" (arrays, json and others)."""
+    """The type of left || right: text if one side is text, else "" (arrays, json and others)."""
     sides = {
         _typed(state, side, scope).type
         for side in (node.args.get("this"), node.args.get("expression"))
@@ -513,7 +519,7 @@ def _concatenation_type(state: SchemaState, node: exp.Expression, scope: Scope) 
 
 
 def _call_result(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
-    """The column that a function call in the list of targets gives."""
+    """The column of a function call in the target list."""
     name = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this).lower()
     plain = name.rsplit(".", 1)[-1]
     syntax = ("coalesce", "greatest", "least")
@@ -533,7 +539,7 @@ def _call_result(state: SchemaState, node: exp.Expression, scope: Scope) -> Colu
             result.columns[0] if result is not None and len(result.columns) == 1 else Column("", "")
         )
         return Column(plain, one.type, one.typmod)
-    if name in ("lower", "upper"):  # of a range, it is one of its ends
+    if name in ("lower", "upper"):  # for a range, it returns a bound
         given = node.expressions[0] if node.expressions else None
         string = isinstance(given, exp.Literal) and given.is_string
         known = string or (given is not None and _typed(state, given, scope).type in _TEXTS)
@@ -542,7 +548,7 @@ def _call_result(state: SchemaState, node: exp.Expression, scope: Scope) -> Colu
 
 
 def _case(state: SchemaState, node: exp.Case, scope: Scope) -> Column:
-    """The column of a CASE, whose type is known where all its results have the same."""
+    """The column of a CASE; its type is known if all its results have the same type."""
     types = {
         (c.type, c.typmod) for c in (_typed(state, b.args["true"], scope) for b in node.args["ifs"])
     }
@@ -553,7 +559,7 @@ def _case(state: SchemaState, node: exp.Case, scope: Scope) -> Column:
 
 
 def _common(types: set[tuple[str, int]]) -> tuple[str, int]:
-    """The only (type, typmod) of these; ("", -1) where they differ or there is none."""
+    """The common (type, typmod) of these; ("", -1) if they differ or there is none."""
     return next(iter(types)) if len(types) == 1 else ("", -1)
 
 
@@ -573,8 +579,8 @@ def reads_temporary(state: SchemaState, query: exp.Expression | None) -> bool:
 
 
 def read_names(state: SchemaState, query: exp.Expression | None) -> frozenset[tuple[str, str]]:
-    """The relations that a query reads, as (schema, name): as they are known here, or as they
-    are written.
+    """The relations that a query reads, as (schema, name): as known in the schema state, or as
+    written.
     """
     found = set()
     for node in query.find_all(exp.Table) if query is not None else ():

@@ -1,5 +1,5 @@
-"""Which functions, relations and types of a script may run DDL: by their own text, or by what they
-call, read or write, at however many removes.
+"""Functions, relations and types of a script that may run DDL: by their own text, or through what
+they call, read or write, directly or indirectly.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from enum import Enum
 
 
 class Use(Enum):
-    """A way to use something that has a name.
+    """A way to use a named object.
 
-    CALL:    a function, procedure or aggregate
-    READ:    a view, a domain or type, a table with policies: in any query that names it
-    WRITE:   rows of a table or view
-    BUILD:   indexes of a table
+    CALL: a function, procedure or aggregate
+    READ: a view, a domain or type, a table with policies: in any query that names it
+    WRITE: rows of a table or view
+    BUILD: indexes of a table
     REFRESH: a materialized view
-    ANY:     any statement that reads or writes rows; its name is ""
+    ANY: any statement that reads or writes rows; its name is ""
     """
 
     CALL = "call"
@@ -28,23 +28,24 @@ class Use(Enum):
     ANY = "any"
 
 
-# what the text of a function may do with a name in it
+# ways in which the text of a function may use a name in it
 IN_TEXT = (Use.CALL, Use.READ, Use.WRITE)
 
 
 @dataclass
 class Reach:
-    """What may run DDL, with the reason, and what would if another did.
+    """Uses of objects that may run DDL, with the reason, and uses that may run DDL if another one
+    may.
 
-    reasons: by use, name to what may run it: "a trigger of t"
-    users:   a use of a name to the uses, with their reasons, that imply it
+    reasons: by use, name to what may run DDL, such as "a trigger of t"
+    users: a use of a name to the uses that imply it, with their reasons
     """
 
     reasons: dict[Use, dict[str, str]] = field(default_factory=lambda: {use: {} for use in Use})
     users: dict[tuple[Use, str], list[tuple[Use, str, str]]] = field(default_factory=dict)
 
     def copy(self) -> Reach:
-        """Return a copy to be changed apart."""
+        """Return an independent copy."""
         return Reach(
             {use: dict(known) for use, known in self.reasons.items()},
             {key: list(users) for key, users in self.users.items()},
@@ -59,7 +60,7 @@ class Reach:
         return name in self.reasons[Use.CALL]
 
     def named_in(self, words: Collection[str]) -> bool:
-        """Whether a text with these words may run DDL by what it names."""
+        """Whether a text with these words may run DDL through the objects that it names."""
         return any(not self.reasons[use].keys().isdisjoint(words) for use in IN_TEXT)
 
     def relations(self) -> set[str]:
@@ -67,7 +68,7 @@ class Reach:
         return {*self.reasons[Use.READ], *self.reasons[Use.WRITE], *self.reasons[Use.REFRESH]}
 
     def mark(self, use: Use, name: str, what: str) -> None:
-        """Know that this use may run DDL, and all that imply it."""
+        """Record that this use may run DDL, and all uses that imply it."""
         pending = [(use, name, what)]
         while pending:
             use, name, what = pending.pop()
@@ -76,7 +77,9 @@ class Reach:
                 pending += self.users.get((use, name), ())
 
     def link(self, use: Use, name: str, what: str, words: Collection[str], *on: Use) -> None:
-        """Know that a use implies these uses of all names among the words but its own."""
+        """Record that a use implies the uses `on` of all names among the words except its own
+        name.
+        """
         for word in words:
             for other in on if word != name else ():
                 self.users.setdefault((other, word), []).append((use, name, what))
@@ -84,7 +87,7 @@ class Reach:
                     self.mark(use, name, what)
 
     def rename(self, old: str, new: str) -> None:
-        """Know two names for one thing."""
+        """Record that an object has two names."""
         for use in Use:
             for this, other in ((old, new), (new, old)):
                 what = self.reasons[use].get(other, "").replace(other, this)

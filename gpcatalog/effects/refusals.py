@@ -1,9 +1,9 @@
-"""Statements that the server rejects whatever rows the tables have, because of what the statements
-before them did.
+"""Statements that the server rejects because of earlier statements, independent of the rows of the
+tables.
 
-A reason is given only where it is certain. After a statement that may not have run, or whose text
-is not known, nothing is certain about which objects exist; what a statement says of itself is.
-Each reason is compared with live servers by tests/effects/test_refusals.py.
+A reason is returned only if it is certain. After a statement that may not have run, or whose text
+is unknown, it is not certain which objects exist. What a statement itself specifies is still
+certain. tests/effects/test_refusals.py compares each reason with live servers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Look = Callable[["SchemaState", Any], str]
 
 
 def refusal(state: SchemaState, tree: exp.Expression) -> str:
-    """Why the server rejects a statement; "" where that is not certain."""
+    """Why the server rejects a statement; "" if that is not certain."""
     if state.in_transaction and not state.unsure and (what := _needs_no_transaction(state, tree)):
         return f"{what} in a transaction"
     look = _LOOKS.get(type(tree).__name__)
@@ -42,7 +42,7 @@ def refusal(state: SchemaState, tree: exp.Expression) -> str:
 
 
 def _needs_no_transaction(state: SchemaState, tree: exp.Expression) -> str:
-    """The words of a statement that the server runs in no transaction block."""
+    """The words of a statement that the server does not run in a transaction block."""
     kind = type(tree).__name__
     if (words := _ALONE.get(kind)) is not None:
         return words
@@ -100,7 +100,7 @@ def _view(state: SchemaState, tree: exp.Create) -> str:
     if query is not None and (why := output_twice(state, query, given)):
         return why
     if reads_temporary(state, query):
-        return ""  # it is a temporary view
+        return ""  # the view is temporary
     if not tree.args.get("replace"):
         return taken(state, key)
     was = state.views.get(key)
@@ -149,7 +149,7 @@ def _type(state: SchemaState, tree: exp.Expression) -> str:
     )
     made = state.types.made.get(name)
     if (
-        # a base type replaces the shell of that name
+        # a base type replaces the shell type of that name
         (type(tree).__name__ == "CreateType" and "AS" not in str(tree.args.get("form") or ""))
         or state.unsure
         or state.existing is not None
@@ -178,7 +178,7 @@ def _drop(state: SchemaState, tree: exp.Expression) -> str:
         key = state.known_name(name, state.views)
         hiding = state.tables.get(("", key[1]))
         if hiding is not None and hiding.temporary:
-            continue  # it may have the name of a view
+            continue  # it may have the same name as a view
         if key in state.views and state.views[key].rule:
             if kind == "TABLE":
                 return f"{key[1]} is a view"
@@ -194,7 +194,7 @@ def _drop(state: SchemaState, tree: exp.Expression) -> str:
 
 
 def _depends(state: SchemaState, gone: list[Name]) -> str:
-    """What depends on relations that are dropped without CASCADE."""
+    """An object that depends on relations that are dropped without CASCADE."""
     for key in gone:
         for view, _ in state.ties.reading(state, key):
             if view not in gone:

@@ -1,4 +1,4 @@
-"""Partitions that the server does not make, attach, add or split (see refusals)."""
+"""Why the server rejects partitions that are created, attached, added or split (see refusals)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def new_bound(state: SchemaState, parent: Table, node: exp.Expression | None) -> Bound | None:
-    """The bound of a partition of this table, as far as it is understood."""
+    """The bound of a partition of this table; None if it is not understood."""
     level = parent.levels[0] if parent.levels else None
     if level is None or (len(level.keys) != 1 and not isinstance(node, gx.BoundDefault)):
         return None
@@ -31,7 +31,7 @@ def new_bound(state: SchemaState, parent: Table, node: exp.Expression | None) ->
 def note_bound(
     state: SchemaState, parent: Table, child: Table, node: exp.Expression | None
 ) -> None:
-    """Keep the bound of a partition that was made or attached."""
+    """Store the bound of a partition that was created or attached."""
     try:
         bound = new_bound(state, parent, node)
     except Unknown:
@@ -99,12 +99,12 @@ def attach(state: SchemaState, table: Table, action: exp.Expression) -> str:
     return bound_problem(state, table, action.args.get("bound"))
 
 
-# types that no other name stands for
+# types that have no other name
 _PLAIN_TYPES = frozenset("int2 int4 int8 text date timestamp timestamptz bool float8 uuid".split())
 
 
 def split(table: Table, action: exp.Expression) -> str:
-    """SPLIT PARTITION of Greenplum, at the level that ALTER PARTITION names."""
+    """Why Greenplum rejects SPLIT PARTITION at the level that ALTER PARTITION names."""
     level, node = 0, action
     while type(node).__name__ == "AlterPartition":
         level, node = level + 1, node.args["action"]
@@ -118,8 +118,8 @@ def split(table: Table, action: exp.Expression) -> str:
 
 
 def add_partition(state: SchemaState, table: Table, action: exp.Expression) -> str:
-    """Why Greenplum rejects ADD PARTITION at the first level; version 6 adds none beside a default
-    one.
+    """Why Greenplum rejects ADD PARTITION at the first level; version 6 adds none if there is a
+    default partition.
     """
     if not table.levels:
         return "" if table.partitioned else f"{table.title} is not partitioned"
@@ -127,7 +127,7 @@ def add_partition(state: SchemaState, table: Table, action: exp.Expression) -> s
     relation = (table.schema, child_name(table.name, 1, name))
     if name and relation in state.leaf_of and any(p.partition == name for p in table.parts):
         return f"partition {name} of {table.title} exists"
-    # the default one is made first, or was added last
+    # the default partition was created first, or was added last
     if state.edition.classic and any(p.default for p in (*table.parts[:1], *table.parts[-1:])):
         return f"{table.title} has a default partition: split that one instead"
     if action.args.get("default"):
@@ -137,8 +137,8 @@ def add_partition(state: SchemaState, table: Table, action: exp.Expression) -> s
 
 
 def _overlapped(state: SchemaState, table: Table, bound: exp.Expression | None) -> str:
-    """The name of a partition whose bound overlaps one that ADD PARTITION gives; "" where that is
-    not certain.
+    """The name of a partition whose bound overlaps the bound of ADD PARTITION; "" if that is not
+    certain.
     """
     key = next((c for c in table.columns if table.levels[0].keys == (c.name,)), None)
     if key is None or key.own_type or key.typmod != -1:
@@ -159,7 +159,7 @@ def _overlapped(state: SchemaState, table: Table, bound: exp.Expression | None) 
         return ""
 
     def there(name: Name) -> bool:
-        """Whether a partition of that name has such a bound still."""
+        """Whether a partition of that name still has an overlapping bound."""
         same = (_written(p) for p in table.parts if p.name == name[1])
         return any(one is not None and one.overlaps(new) for one in same)
 
@@ -168,7 +168,7 @@ def _overlapped(state: SchemaState, table: Table, bound: exp.Expression | None) 
 
 
 def _written(part: Partition) -> Bound | None:
-    """The bound of a partition as it was read; None where it is open or was not understood."""
+    """The parsed bound of a partition; None if it is open or was not understood."""
     if part.listed:
         return Bound(values=frozenset(plain_text(text) for text in part.listed))
     low, high = of_value(part.lower), of_value(part.upper)
@@ -176,8 +176,8 @@ def _written(part: Partition) -> Bound | None:
 
 
 def _bounds(table: Table) -> TakenBounds:
-    """The bounds of the partitions of the first level: those that came since it was asked last are
-    added, those that are gone stay until they are met.
+    """The bounds of the partitions of the first level: partitions that were created since the last
+    call are added; those that were dropped stay until a search finds them.
     """
     known = table.spans
     if (

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 class _Elements:
-    """What CREATE TABLE or ALTER TABLE says of columns and constraints."""
+    """The columns and constraints in a CREATE TABLE or ALTER TABLE."""
 
     def __init__(self, elements: Iterable[exp.Expression]) -> None:
         self.columns: list[str] = []
         self.keys: list[tuple[bool, tuple[str, ...]]] = []  # whether primary, columns
         self.foreign: list[tuple[gx.ReferencesConstraint, tuple[str, ...]]] = []
-        self.names: list[str] = []  # of constraints, as given
+        self.names: list[str] = []  # of constraints, as written
         for element in elements:
             if isinstance(element, exp.ColumnDef):
                 self.column(element)
@@ -42,7 +42,7 @@ class _Elements:
                 self.constraint(element)
 
     def column(self, element: exp.ColumnDef) -> None:
-        """A column with its constraints."""
+        """Add a column with its constraints."""
         name = fold(element.this)
         self.columns.append(name)
         for one in element.args.get("constraints") or ():
@@ -65,7 +65,7 @@ class _Elements:
                 self.names.append(fold(given))
 
     def constraint(self, element: exp.Expression) -> None:
-        """A constraint of the table."""
+        """Add a constraint of the table."""
         kind = element.args["kind"]
         if isinstance(kind, gx.KeyConstraint):
             if kind.args["kind"] not in ("PRIMARY KEY", "UNIQUE") or not kind.expressions:
@@ -124,8 +124,10 @@ def refused_table(state: SchemaState, tree: exp.Create) -> str:
 
 
 def output_twice(state: SchemaState, query: exp.Expression, given: list[str]) -> str:
-    """That a new table or view of a query would have two columns of one name. given: names of its
-    first columns.
+    """A message if a new table or view of a query would have two columns of the same name; ""
+    otherwise.
+
+    given: names of its first columns
     """
     try:
         names = [c.name for c in columns_of(state, query)] if names_are_written(query) else []
@@ -136,7 +138,7 @@ def output_twice(state: SchemaState, query: exp.Expression, given: list[str]) ->
 
 
 def _may_exist(state: SchemaState, name: exp.Expression) -> bool:
-    """Whether IF NOT EXISTS may find something; what it finds is not compared."""
+    """Whether IF NOT EXISTS may find an object, which is not compared with the new one."""
     plain = qualified(name)[1]
     return (
         state.existing is not None
@@ -146,8 +148,8 @@ def _may_exist(state: SchemaState, name: exp.Expression) -> bool:
 
 
 def _relation(state: SchemaState, name: exp.Expression) -> str:
-    """That a view, sequence or partition has the name of a new table. `created` compares it with
-    tables.
+    """A message if a view, sequence or partition has the name of a new table; "" otherwise.
+    `created` compares the name with tables.
     """
     key = state.new_name(name)
     return "" if key in state.tables else taken(state, key)
@@ -156,8 +158,9 @@ def _relation(state: SchemaState, name: exp.Expression) -> str:
 def _clauses(
     state: SchemaState, properties: list[exp.Expression], found: _Elements, *, whole: bool
 ) -> str:
-    """What is wrong with keys, the partition key and the distribution key. whole: all columns are
-    named here.
+    """What is wrong with keys, the partition key and the distribution key.
+
+    whole: the statement contains all columns
     """
     for _, columns in found.keys:
         if whole and (missing := not_in(columns, found.columns)):
@@ -206,8 +209,8 @@ def _partitioned(
 
 
 def _without_key(columns: Sequence[str], keys: Sequence[str], *, classic: bool) -> str:
-    """That a key of a partitioned table lacks a column of the partition key, or that is an
-    expression.
+    """A message if a key of a partitioned table lacks a column of the partition key, or if the
+    partition key is an expression; "" otherwise.
     """
     if not classic and "" in keys:
         return "a key of a table whose partition key is an expression"
@@ -243,8 +246,9 @@ def _reference(
     columns: tuple[str, ...],
     own: exp.Expression | None = None,
 ) -> str:
-    """What is wrong with a foreign key of these columns. own: the table that is made, which it may
-    reference.
+    """What is wrong with a foreign key of these columns.
+
+    own: the new table, which it may reference
     """
     if own is not None and qualified(own)[1] == qualified(node.this)[1]:
         return ""
@@ -274,8 +278,8 @@ def _reference(
 
 
 def _may_be_unique(key: Key, columns: Sequence[str]) -> bool:
-    """Whether an index may be one that a foreign key to these columns needs; its columns may
-    include others.
+    """Whether an index may be the one that a foreign key to these columns needs; it may also have
+    other columns.
     """
     unique = key.like.startswith(("primary key", "unique", "True", "?"))
     return unique and set(columns) <= set(key.simple)
@@ -364,7 +368,7 @@ def _partitions_by(table: Table, name: str) -> bool:
 
 
 def _view_of_column(state: SchemaState, table: Table, name: str) -> str:
-    """A view that reads a column; "" if none surely does."""
+    """A view that certainly reads a column; "" if there is none."""
     reading = state.ties.reading(state, (table.schema, table.name))
     return next((view[1] for view, columns in reading if name in columns), "")
 
@@ -377,15 +381,16 @@ def _action(
     added: list[str],
     actions: list[exp.Expression],
 ) -> str:
-    """What is wrong with one action; columns: without those that the statement drops; added: those
-    that it has added so far.
+    """What is wrong with one action.
+
+    columns: columns that the statement does not drop; added: columns that it has added so far
     """
     kind = type(action).__name__
     if kind == "AddColumn":
         return _add_column(table, action, columns, added)
     if kind == "AlterColumnAction":
         name = fold(action.this)
-        # of a column that the statement drops, too: the order of the two differs
+        # also a column that the statement drops: the order of the two actions differs
         known = (*(c.name for c in table.columns), *_added(actions), "oid")
         if isinstance(action.this, exp.Identifier) and name not in known:
             return f"column {name} of {table.title} does not exist"
@@ -450,7 +455,7 @@ def _add_constraint(
     *,
     drops: bool,
 ) -> str:
-    """What is wrong with a new constraint; drops: the statement drops some, too."""
+    """What is wrong with a new constraint; drops: the statement also drops constraints."""
     found = _Elements([element])
     if not drops:
         if any(primary for primary, _ in found.keys) and _has_primary(table):

@@ -1,5 +1,5 @@
-"""Partitions that became tables of their own because a statement named them, as partitions again:
-Greenplum 7's commands on partitions find them by name, value or rank among all others.
+"""Converts partitions that became separate tables, because a statement named them, back to
+partitions: Greenplum 7's commands on partitions find them by name, value or rank among all others.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ _CATALOGS = ("pg_class", "pg_attribute")
 
 
 def rejoin(state: SchemaState, table: Table) -> None:
-    """Make partitions of a table's partitions that are tables of their own, where nothing is lost
-    by it: one with columns, constraints or sequences of its own stays a table.
+    """Convert the partitions of a table that are separate tables back to partitions if no
+    information is lost: one with columns, constraints or sequences of its own remains a separate
+    table.
     """
     for key in list(table.own_children):
         child = state.tables.get(key)
@@ -38,7 +39,9 @@ def rejoin(state: SchemaState, table: Table) -> None:
 
 
 def _as_partition(state: SchemaState, table: Table, child: Table) -> Partition | None:
-    """The partition that a table of its own is; None if it has more than a partition can have here."""
+    """A separate table as a partition; None if it has properties that a partition cannot have
+    here.
+    """
     assert child.origin is not None
     server = state.edition.name
     alone = (
@@ -103,7 +106,7 @@ def _figures(state: SchemaState, table: Table, part: Partition) -> Counter[str]:
 
 
 def _own_figures(state: SchemaState, child: Table) -> Counter[str]:
-    """The same of a table of its own."""
+    """Rows of the two catalogs and files of a separate table."""
     shapes, beyond, files = state.weigh(child)
     return _sum(state.edition.name, shapes, beyond[Instance.SEGMENT], files)
 

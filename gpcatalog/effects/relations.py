@@ -1,5 +1,5 @@
-"""Tables as a script leaves them: columns, keys, indexes, sequences, partitions, and what each
-costs beyond its shape.
+"""Tables after the statements of a script: columns, keys, indexes, sequences, partitions, and rows
+and files that are not part of their shapes.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ from gpcatalog.model.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class Odd:
-    """Rows of pg_class and pg_attribute, and files, that a partition has beyond what its table
-    says.
+    """Rows of pg_class and pg_attribute, and files, that a partition has in addition to the
+    definition of its table.
 
-    keys: its own indexes, whose rows and files are among these; directory: it has a block
-          directory, whose rows and files `odd_rows` and
-    `odd_files` add
+    keys: its own indexes, whose rows and files are included
+    directory: it has a block directory, whose rows and files `odd_rows` and `odd_files` add
     """
 
     classes: int = 0
@@ -46,7 +45,7 @@ class Odd:
     directory: bool = False
 
     def with_key(self, server: str, key: Key) -> Odd:
-        """One index more."""
+        """With one more index."""
         rows, columns, files = index_rows(server, (key,))
         return replace(
             self,
@@ -57,19 +56,22 @@ class Odd:
         )
 
     def with_own(self, server: str, key: Key, storage: Storage, *, stored: bool = True) -> Odd:
-        """One index more, with the block directory that it needs; stored: it has a file."""
+        """With one more index and its block directory; stored: the index has a file."""
         found = self.with_key(server, key)
         if not stored:
             return replace(found, files=self.files)
         return replace(found, directory=self.directory or storage.append_optimized)
 
     def without_like(self, server: str, key: Key) -> Odd:
-        """Without its own index that is like one that the table gets: the table's takes it over."""
+        """Without its own index that becomes part of a new index of the table."""
         own = next((k for k in self.keys if key.fits(k)), None)
         return self if own is None else self.without_key(server, own)
 
     def without_key(self, server: str, key: Key, *, stored: bool = True) -> Odd:
-        """One index less; the block directory stays. stored: the index has a file"""
+        """With one index less; the block directory remains.
+
+        stored: the index has a file
+        """
         rows, columns, files = index_rows(server, (key,))
         files = files if stored else 0
         kept = tuple(k for k in self.keys if k is not key)
@@ -84,8 +86,8 @@ class Odd:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a table of a baseline holds: leaves, bytes on all segments together, bytes on its
-    fullest segments; None where not read.
+    """The size of a table of the baseline: leaves, bytes on all segments together, bytes on its
+    fullest segments; None if not read.
     """
 
     leaves: int
@@ -102,43 +104,45 @@ class Size:
 
 @dataclass(slots=True, kw_only=True)
 class Partition:
-    """A partition's relation, with those below it.
+    """The relation of a partition, with the partitions below it.
 
-    bound: as the server spells it, of a partition of a baseline; `locate` reads it into lower,
-           upper, closed and listed
+    bound: the server's text of the bound, for a partition of the baseline; `locate` parses it into
+        lower, upper, closed and listed
     """
 
     name: str
-    partition: str  # its name within its parent, "" when it has none
+    partition: str  # its name within its parent, "" if it has none
     default: bool
     storage: Storage
-    bounds: int  # how many on the path have bounds
+    bounds: int  # number of partitions on the path that have bounds
     lower: object = None
     upper: object = None
     closed: bool = False
     listed: tuple[str, ...] = ()
     children: list[Partition] = field(default_factory=list)
-    born: int = 0  # columns that the table had dropped before it was made
+    born: int = 0  # number of columns that the table had dropped before it was created
     node: exp.Expression | None = None
     bound: str = ""
-    oid: int = 0  # a baseline's
-    schema: str = ""  # "" where it is the table's
+    oid: int = 0  # of a baseline
+    schema: str = ""  # "" if it is the table's
     odd: Odd = Odd()
-    size: Size | None = None  # a baseline's
-    leaf: bool = False  # it holds rows, whatever others at its level do
-    unlogged: bool | None = None  # None: as its table
+    size: Size | None = None  # of a baseline
+    leaf: bool = False  # it contains rows, even if others at its level do not
+    unlogged: bool | None = None  # None: the same as its table
 
     def copy(self) -> Partition:
-        """Itself and everything below, to be changed apart."""
+        """An independent copy, with the partitions below it."""
         return replace(self, children=[c.copy() for c in self.children])
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it holds rows; one of a baseline may have a level below it and no partition yet."""
+        """Whether it contains rows; a partition of a baseline can have a level below it without
+        partitions.
+        """
         return not self.children and (self.leaf or not self.oid)
 
     def walk(self) -> Iterator[Partition]:
-        """Itself and everything below."""
+        """The partition and all partitions below it."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -146,18 +150,18 @@ class Partition:
 
 @dataclass(slots=True, kw_only=True)
 class Level:
-    """One level of partitioning: strategy, key columns, and the template for its parts.
+    """One level of partitioning: strategy, key columns, and the template for its partitions.
 
-    taken: on Greenplum 6, places of the template's parts among those of one partition, 0 for the
-           default, where ADD PARTITION has changed them; None: one behind the other
-    gaps:  a partition of it was dropped or split, or it is a baseline's
+    taken: on Greenplum 6, positions of the template's elements among the subpartitions of one
+        partition, 0 for the default, if ADD PARTITION has changed them; None: consecutive
+    gaps: a partition of it was dropped or split, or it is of a baseline
     """
 
     strategy: str
     keys: tuple[str, ...]
     template: list[exp.Expression] | None = None
-    template_parts: int = 0  # partitions that the template comes to
-    encoded: bool = False  # the template holds encodings of columns
+    template_parts: int = 0  # number of partitions that the template creates
+    encoded: bool = False  # the template contains column encodings
     doubt: str = ""  # why the template is unknown
     taken: frozenset[int] | None = None
     gaps: bool = False
@@ -165,7 +169,7 @@ class Level:
 
 @dataclass(slots=True)
 class Table:
-    """A table as a script leaves it.
+    """A table after the statements of a script.
 
     known: its columns and storage are known from the script or the baseline
     unknown: what is unknown about it
@@ -176,48 +180,48 @@ class Table:
     storage: Storage = Storage.HEAP
     columns: list[Column] = field(default_factory=list)
     dropped: int = 0
-    toasted: bool = False  # it has TOAST that no column calls for any more: DROP COLUMN leaves it
-    # append-optimized with an index once: the block directory stays when the last one goes
+    toasted: bool = False  # no column needs its TOAST relation any more: DROP COLUMN keeps it
+    # append-optimized and had an index: the block directory remains after the last index is dropped
     directory: bool = False
     indexes: list[Key] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     foreign: list[ForeignKey] = field(default_factory=list)
     inherits: tuple[tuple[str, str], ...] = ()  # INHERITS: (schema, name)
     array_kept: bool = (
-        False  # a leaf that was attached keeps its array type; one that was made as a leaf has none
+        False  # an attached leaf keeps its array type; a leaf that was created as one has none
     )
     array_missing: bool = False
     own_children: list[tuple[str, str]] = field(
         default_factory=list
-    )  # partitions that are tables of their own here
-    inherited: bool = False  # another table INHERITS from it
+    )  # partitions that are separate tables in the schema state
+    inherited: bool = False  # another table inherits from it
     doubt: str = ""  # what is unknown about its files or rows since it was created
-    made_alone: bool = True  # False: its sequences and keys came by ALTER
+    made_alone: bool = True  # False: ALTER TABLE added its sequences and keys
     levels: list[Level] = field(default_factory=list)
     parts: list[Partition] = field(default_factory=list)
-    distribution: str = ""  # "hash", "random", "replicated", or "" when it is not written
+    distribution: str = ""  # "hash", "random", "replicated", or "" if it is not written
     distribution_keys: tuple[str, ...] = ()
     temporary: bool = False
     dropped_at_commit: bool = False
     owned: list[tuple[str, str]] = field(
         default_factory=list
-    )  # sequences that go with it: OWNED BY
-    # the columns that own those, where that is known
+    )  # sequences that are dropped with it: OWNED BY
+    # the columns that own these sequences, if known
     owners: dict[tuple[str, str], str] = field(default_factory=dict)
     reads: frozenset[tuple[str, str]] = (
         frozenset()
     )  # of a materialized view: the relations it reads, as (schema, name)
-    uncounted: str = ""  # why it is not known which partitions it has
-    # columns it had dropped when it kept a TOAST relation that its columns no longer call for
+    uncounted: str = ""  # why it is unknown which partitions it has
+    # number of columns it had dropped when it kept a TOAST relation that its columns no longer need
     toasted_at: int = 0
-    like_storage: Storage | None = None  # of the table that LIKE takes it over from
+    like_storage: Storage | None = None  # of the table that LIKE copies it from
     only: list[Key] = field(
         default_factory=list
-    )  # indexes that its partitions do not have: made with ON ONLY
+    )  # indexes that its partitions do not have: created with ON ONLY
     oids: bool = False  # Greenplum 6: WITH OIDS
     # Greenplum 7: it was column-oriented; the next ALTER TABLE creates the TOAST relation
     toast_missing: bool = False
-    # Greenplum 7: it was row-oriented and append-optimized when it got a column
+    # Greenplum 7: it was row-oriented and append-optimized when a column was added
     widened: bool = False
     parent: tuple[str, str] | None = None  # PARTITION OF: (schema, name)
     kind: str = "TABLE"
@@ -226,25 +230,25 @@ class Table:
     options: dict[str, str] = field(default_factory=dict)
     partitioned: bool = False
     unlogged: bool = False
-    odd_parts: bool = False  # some partitions are odd
+    odd_parts: bool = False  # some partitions have an Odd that is not empty
     toast_doubt: str = (
-        ""  # a partition of it has a TOAST relation, or has none, whatever its columns call for
+        ""  # a partition has a TOAST relation that its columns do not need, or lacks a needed one
     )
-    size: Size | None = None  # of a baseline's table alone, without its partitions
-    extra_files: int = 0  # files of its own that no shape explains
+    size: Size | None = None  # of a table of a baseline, without its partitions
+    extra_files: int = 0  # its files that no shape explains
     extra: dict[str, Counter[str]] = field(
         default_factory=dict
-    )  # rows of its own that no shape explains, by instance
-    oid: int = 0  # a baseline's
-    # the partition that it was before a statement named it, and its place among the others
+    )  # its rows that no shape explains, by instance
+    oid: int = 0  # of a baseline
+    # the partition that it was before a statement named it, and its position among the others
     origin: Partition | None = None
     origin_at: int = 0
-    widest: int = 0  # partitions of its widest level, as far as `counted` was told
-    taken: TakenBounds | None = None  # bounds of its partitions that are tables of their own here
-    spans: TakenBounds | None = None  # bounds of those of `parts` that were read
-    # what is not counted of its rows in other catalogs than pg_class and pg_attribute
+    widest: int = 0  # most partitions below one parent, updated by `counted`
+    taken: TakenBounds | None = None  # bounds of its partitions that are separate tables
+    spans: TakenBounds | None = None  # bounds of the partitions in `parts` that were read
+    # which of its rows in catalogs other than pg_class and pg_attribute are not counted
     not_counted: tuple[str, ...] = ()
-    # names that sequences of its columns may have beside those of the columns: it was renamed
+    # other names that the sequences of its columns may have, because it was renamed
     former_sequences: frozenset[str] = frozenset()
     _numbers: tuple[int, int] | None = None
 
@@ -257,12 +261,12 @@ class Table:
 
     @property
     def primary_key(self) -> tuple[str, ...]:
-        """Columns of its primary key; () if it has none, or that is not known."""
+        """Columns of its primary key; () if it has none, or if the key is unknown."""
         found = (k.simple for k in self.indexes if k.like.startswith("primary key"))
         return next(found, ())
 
     def copy(self) -> Table:
-        """The table as it is, to be changed apart."""
+        """An independent copy of the table."""
         return replace(
             self,
             columns=list(self.columns),
@@ -295,21 +299,21 @@ class Table:
         )
 
     def relations(self) -> Iterator[Partition]:
-        """Every partition at every level."""
+        """All partitions at all levels."""
         for part in self.parts:
             yield from part.walk()
 
     @property
     def numbers(self) -> tuple[int, int]:
-        """Partitions at every level, and those of them that hold rows: counted once, then kept up
-        by `counted`.
+        """Number of partitions at all levels, and number of those that contain rows: counted once,
+        then updated by `counted`.
         """
         if self._numbers is None:
             self._numbers = _numbers(self.parts)
         return self._numbers
 
     def counted(self, parts: Sequence[Partition], sign: int) -> None:
-        """Partitions came (1) or went (-1)."""
+        """Update the numbers after partitions were added (sign 1) or removed (sign -1)."""
         if any(one.children for one in parts) or self.levels[1:]:
             self._numbers = None  # a leaf may have become a parent, or a parent a leaf
         elif self._numbers is not None:
@@ -323,11 +327,11 @@ class Table:
         )
 
     def leaves(self) -> list[Partition]:
-        """Partitions that hold rows."""
+        """Partitions that contain rows."""
         return [p for p in self.relations() if p.is_leaf]
 
     def needs_toast(self, edition: Edition) -> bool:
-        """Whether it has a TOAST relation: its columns call for one, or did once."""
+        """Whether it has a TOAST relation: its columns need one, or needed one before."""
         if self.toast_missing:
             return False
         return self.toasted or self.columns_call_for_toast(edition)
@@ -343,7 +347,7 @@ class Table:
         )
 
     def shape(self, edition: Edition, storage: Storage) -> Shape:
-        """Costs of one of its relations, wherever it stands."""
+        """The shape of one of its relations, without its place in the tree."""
         return Shape(
             storage,
             len(self.columns),
@@ -357,9 +361,9 @@ class Table:
         )
 
     def shapes(self, edition: Edition) -> Counter[Shape]:
-        """Every relation it consists of, as shapes with their number."""
+        """The shapes of all its relations, with their number."""
         base = self.shape(edition, self.storage)
-        # an index that a partition alone has belongs to none of its table
+        # an index that only a partition has does not belong to an index of its table
         own, only = (
             tuple(replace(key.index, attached=not self.parent or bool(key.of)) for key in keys)
             for keys in (self.indexes, self.only)
@@ -384,7 +388,9 @@ class Table:
     def shapes_of(
         self, parts: Sequence[Partition], edition: Edition, depth: int = 1
     ) -> Counter[Shape]:
-        """Some of its partitions, which lie at that depth, with those below them."""
+        """The shapes of some of its partitions, at that depth, and of the partitions below them,
+        with their number.
+        """
         found: Counter[Shape] = Counter()
         keys = [len(level.keys) for level in self.levels]
         by_storage: dict[tuple[Storage, int, bool], Shape] = {}
@@ -417,13 +423,13 @@ class Table:
         return self._later(self.shape(edition, part.storage), edition, part.born)
 
     def whole_size(self) -> Size | None:
-        """What the table held with its partitions, None if it is not of a baseline."""
+        """The size of the table with its partitions; None if it is not of a baseline."""
         if self.size is None:
             return None
         return sum((p.size for p in self.relations() if p.size is not None), self.size)
 
     def odd_rows(self, parts: Iterable[Partition], edition: Edition) -> Counter[str]:
-        """Rows that these partitions and those below have beyond their shapes."""
+        """Rows of these partitions and of those below them that are not part of their shapes."""
         rows: Counter[str] = Counter()
         if self.odd_parts:
             alone: Counter[Storage] = Counter()
@@ -437,7 +443,7 @@ class Table:
         return rows
 
     def odd_files(self, parts: Iterable[Partition]) -> int:
-        """Files that these partitions and those below have beyond their shapes."""
+        """Files of these partitions and of those below them that are not part of their shapes."""
         if not self.odd_parts:
             return 0
         return sum(
@@ -455,13 +461,13 @@ class Table:
         return part.odd.directory and not self.indexes
 
     def has_file(self, part: Partition, edition: Edition) -> bool:
-        """Whether an index of a partition has a file, and on append-optimized storage a block
-        directory: on Greenplum 6 one of a partition with partitions has both.
+        """Whether an index of a partition has a file and, on append-optimized storage, a block
+        directory. On Greenplum 6, an index of a partition with subpartitions also has both.
         """
         return edition.classic or part.is_leaf
 
     def drop_keys(self, gone: Collection[Key], edition: Edition) -> None:
-        """Drop indexes of its own; the block directories that they needed stay."""
+        """Drop indexes of its own; the block directories that they needed remain."""
         self.indexes = [key for key in self.indexes if key not in gone]
         self.directory = self.directory or bool(gone)
         for part in self.relations() if gone else ():
@@ -470,7 +476,7 @@ class Table:
                 self.odd_parts = True
 
     def lose_directories(self) -> None:
-        """Drop block directories of row-oriented relations that serve no index: a rewrite makes
+        """Remove block directories without an index from row-oriented relations: a rewrite creates
         none (measured on Greenplum 6 and 7).
         """
         if self.indexes:
@@ -481,7 +487,7 @@ class Table:
                 part.odd = replace(part.odd, directory=False)
 
     def take_keys(self, keys: Iterable[Key], edition: Edition) -> None:
-        """Have indexes that it had as a partition: with all of its partitions, or alone."""
+        """Add indexes that it had as a partition, with all of its partitions or only for itself."""
         for key in keys:
             top = key.of or key.name
             below = list(self.relations())
@@ -496,8 +502,8 @@ class Table:
     def drop_odd_keys(
         self, names: set[str], edition: Edition, *, columns: Collection[str] = ()
     ) -> None:
-        """Drop indexes that some of its partitions have and the table has not: those of these
-        names, those that belong to them, and those that read these columns.
+        """Drop indexes that only some of its partitions have: those with these names, those that
+        belong to them, and those that use these columns.
         """
         names = names - {""}
         for part in self.relations() if self.odd_parts else ():
@@ -508,17 +514,17 @@ class Table:
                 part.odd = part.odd.without_key(edition.name, key, stored=stored)
 
     def leave_out(self, reason: str) -> None:
-        """Note some of its rows in other catalogs as not counted."""
+        """Note that some of its rows in other catalogs are not counted."""
         if reason not in self.not_counted:
             self.not_counted = (*self.not_counted, reason)
 
     def add_extra(self, catalog: str, number: int) -> None:
-        """Add rows that no shape explains, on every instance."""
+        """Add rows that no shape explains, on each instance."""
         for instance in Instance:
             self.extra.setdefault(instance.value, Counter())[catalog] += number
 
     def _later(self, shape: Shape, edition: Edition, born: int) -> Shape:
-        """The shape of a partition that was made when so many columns had been dropped."""
+        """The shape of a partition that was created when `born` columns had been dropped."""
         if not born:
             return shape
         if self.toasted and born >= self.toasted_at:
@@ -526,14 +532,14 @@ class Table:
         return replace(shape, dropped=max(0, shape.dropped - born))
 
     def each(self, edition: Edition) -> Counter[str]:
-        """Rows of each of its relations beyond its shape: dependencies of index expressions, checks
-        and defaults.
+        """Rows of each of its relations that are not part of its shape: dependencies of index
+        expressions, checks and defaults.
         """
         depends = sum(key.depends(edition) for key in self.indexes) + sum(
             check.depends for check in self.checks
         )
         depends += sum(column.named for column in self.columns)
-        # a default is a constant of the type
+        # a default is a constant of this type
         depends += sum(1 + (c.default and not c.generated) for c in self.columns if c.own_type)
         deferrable = sum(key.deferrable for key in self.indexes)
         depends += deferrable
@@ -545,7 +551,7 @@ class Table:
         return rows
 
     def once(self, edition: Edition, instance: Instance) -> Counter[str]:
-        """Rows of the table itself beyond its shape: sequences, foreign keys, parents."""
+        """Rows of the table itself, not part of its shape: sequences, foreign keys, parents."""
         rows: Counter[str] = Counter()
         for column in self.columns:
             if column.serial:
@@ -559,8 +565,8 @@ class Table:
             and edition.greenplum
             and instance is Instance.COORDINATOR
         ):
-            rows["pg_stat_last_operation"] += 1  # its keys are added behind CREATE
-        if self.kind == "MATERIALIZED VIEW":  # its rule; of Greenplum 6, an array type
+            rows["pg_stat_last_operation"] += 1  # its keys are added after CREATE
+        if self.kind == "MATERIALIZED VIEW":  # its rule; on Greenplum 6, an array type
             rows["pg_rewrite"] += 1
             rows["pg_depend"] += 1
             rows["pg_type"] += edition.classic and self.storage.append_optimized
@@ -575,7 +581,7 @@ class Table:
         return rows
 
     def beyond(self, edition: Edition, instance: Instance) -> Counter[str]:
-        """Every row of it that no shape explains."""
+        """All its rows that no shape explains."""
         rows = self.once(edition, instance)
         rows.update(self.odd_rows(self.parts, edition))
         number = 1 + self.numbers[0]
@@ -589,8 +595,8 @@ class Table:
 
     def _on_temporary_schema(self, edition: Edition) -> int:
         """Dependencies of the auxiliary relations of a temporary append-optimized table on its
-        schema; those of other tables are in a schema that is pinned (measured on Greenplum 6.25.3
-        and 7.0.0).
+        schema; those of other tables are in a pinned schema (measured on Greenplum 6.25.3 and
+        7.0.0).
         """
         stored = [p for p in self.relations() if self.has_file(p, edition)]
         number = sum(
@@ -603,8 +609,8 @@ class Table:
         return number
 
     def _directory_rows(self, edition: Edition, storage: Storage) -> Counter[str]:
-        """Rows of a block directory that serves no index: those of a relation with an index, beyond
-        one without and the index itself.
+        """Rows of a block directory without an index: those of a relation with an index, minus
+        those of a relation without one and of the index itself.
         """
         bare = replace(self.shape(edition, storage), indexes=())
         with_index = relation_rows(
@@ -621,7 +627,7 @@ class Table:
         )
 
     def _bare_directories(self, edition: Edition) -> list[tuple[Storage, bool]]:
-        """The block directory of the table itself, if it serves no index any more: storage, and
+        """The block directory of the table itself, if no index uses it any more: storage, and
         whether unlogged.
         """
         if not self.directory or self.indexes:
@@ -630,17 +636,17 @@ class Table:
         return [(self.storage, self.unlogged)] if stored else []
 
     def other_files(self, edition: Edition) -> int:
-        """Files that no shape explains: of the sequences it owns, of block directories without an
-        index.
+        """Files that no shape explains: of the sequences that it owns, and of block directories
+        without an index.
         """
-        each = 1 + (self.unlogged and edition.base >= 15)  # a sequence is unlogged with its table
+        each = 1 + (self.unlogged and edition.base >= 15)  # a sequence is unlogged like its table
         own = each * sum(bool(column.serial) for column in self.columns)
         own += sum(2 + 2 * unlogged for _, unlogged in self._bare_directories(edition))
         return own + self.extra_files + self.odd_files(self.parts)
 
 
 def index_rows(server: str, keys: Iterable[Key]) -> tuple[int, int, int]:
-    """Rows of pg_class and pg_attribute, and files, that indexes take."""
+    """Number of rows of pg_class and pg_attribute, and of files, of indexes."""
     aux = generation(server).heap_system_columns
     found = list(keys)
     bitmaps = [key for key in found if key.bitmap]  # each has a table of its values, with an index
@@ -672,11 +678,11 @@ def _with_depth(parts: Sequence[Partition], depth: int = 1) -> Iterator[tuple[in
 class View:
     """A view, or an external or foreign table.
 
-    columns: its rows of pg_attribute, None if they could not be counted; reads: what it reads, as
-             (schema, name)
-    output:  what a query of it gives, with "" for unknown types; None if that is unknown
-    serial:  columns of an external or foreign table that own a sequence
-    typed:   whether it has a row type and its array type; a property graph has none
+    columns: number of its rows of pg_attribute, None if unknown; reads: relations that it reads, as
+        (schema, name)
+    output: columns that a query of it returns, with "" for unknown types; None if unknown
+    serial: columns of an external or foreign table that own a sequence
+    typed: whether it has a row type and its array type; a property graph has none
     """
 
     columns: int | None

@@ -1,4 +1,4 @@
-"""Tables under another name or schema, and schemas under another name."""
+"""Changes of the name or schema of tables, and of the name of schemas."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def move_table(state: SchemaState, table: Table, schema: str, name: str) -> None:
-    """Give a table another schema or name, also where other objects refer to it."""
+    """Change the schema or name of a table, also in the objects that refer to it."""
     old, new = (table.schema, table.name), (schema, name)
     if state.existing is not None and (was := state.renamed_schemas.get(old[0], old[0])):
         for view_schema, view_name in state.existing.reading(was, old[1]):
             state._read(state.new_schema(view_schema), view_name)
     state.forget(table, moved=True)
     table.schema, table.name = new
-    if schema != old[0]:  # partitions stay where they are
+    if schema != old[0]:  # partitions stay in their schema
         for part in table.relations():
             part.schema = part.schema or old[0] or "public"
     if old in state.before:
@@ -44,7 +44,7 @@ def move_table(state: SchemaState, table: Table, schema: str, name: str) -> None
 
 
 def move_schema(state: SchemaState, old: str, new: str) -> None:
-    """Give all tables of a schema its new name, also where other objects refer to them."""
+    """Change the schema of all tables to its new name, also in the objects that refer to them."""
 
     def named(key: tuple[str, str]) -> tuple[str, str]:
         return (new if key[0] == old else key[0]), key[1]

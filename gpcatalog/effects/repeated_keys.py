@@ -1,4 +1,4 @@
-"""Keys that a CREATE TABLE states twice: the server makes one index of them."""
+"""Keys that a CREATE TABLE contains twice: the server creates one index for them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.keys import fold
 
-# storage parameters and places are not compared
+# storage parameters and tablespaces are not compared
 _NOT_COMPARED = frozenset({"kind", "expressions", "include", "definition", "tablespace", "index"})
 
 
 @dataclass(frozen=True)
 class _Stated:
-    """A key as it is written: its node, its name, and what has to be equal for it to be dropped."""
+    """A key as it is written: its node, its name, and what must be equal so that it is dropped."""
 
     node: exp.Expression
     given: exp.Expression | None
@@ -26,7 +26,7 @@ class _Stated:
 
 @dataclass(frozen=True)
 class Repeated:
-    """Which constraints of a CREATE TABLE come to nothing.
+    """The constraints of a CREATE TABLE that the server drops because they repeat others.
 
     dropped: identities of their nodes; names: the names that other nodes get from them
     """
@@ -35,7 +35,9 @@ class Repeated:
     names: dict[int, exp.Expression]
 
     def given(self, node: exp.Expression, own: exp.Expression | None) -> exp.Expression | None:
-        """The name of a constraint that is kept: its own, or that of one that it stands for."""
+        """The name of a constraint that is kept: its own, or that of a dropped one that it
+        replaces.
+        """
         return own or self.names.get(id(node))
 
 
@@ -45,8 +47,8 @@ NONE = Repeated(frozenset(), {})
 def repeated_keys(elements: Iterable[exp.Expression]) -> Repeated:
     """Find keys and exclusion constraints that equal an earlier one, or the primary key.
 
-    As transformIndexConstraints of the server does: method, columns, condition and deferral are
-    compared, names and storage parameters are not. One without a name takes over that of a dropped
+    As in transformIndexConstraints of the server, method, columns, condition and deferral are
+    compared; names and storage parameters are not. One without a name gets the name of a dropped
     one.
     """
     kept: dict[tuple[object, ...], _Stated] = {}
@@ -123,7 +125,7 @@ def _key(
 
 
 def _deferral(words: Iterable[str]) -> tuple[bool, bool]:
-    """Whether a constraint can be deferred, and whether it is at first."""
+    """Whether a constraint is deferrable, and whether it is initially deferred."""
     said = {word.upper() for word in words}
     at_first = "INITIALLY DEFERRED" in said
     return at_first or "DEFERRABLE" in said, at_first

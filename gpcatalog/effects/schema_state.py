@@ -39,74 +39,77 @@ if TYPE_CHECKING:
 
 
 class SchemaState:
-    """Tables by name, as known from the script and a baseline."""
+    """The objects of a script and its baseline; tables by name."""
 
     def __init__(
         self, edition: Edition, zone: ZoneInfo, existing: LiveCatalog | None = None
     ) -> None:
         self.edition = edition
-        self.existing = existing  # tables of a baseline, read when a statement names them
+        self.existing = existing  # the tables of a baseline, read when a statement names them
         self.recalled: set[tuple[str, str]] = (
             set()
-        )  # names of those that were read, and those that it does not have
+        )  # names that were read from the baseline, and names that it does not have
         self.renamed_schemas: dict[
             str, str
-        ] = {}  # of a baseline: new name → old one; "" for one that is gone
+        ] = {}  # of a baseline: new name → old name; "" if the schema was renamed or dropped
         self.code_words: dict[
             str, str
-        ] = {}  # words of code that ran and is not read, with the reason
-        # what DROP … CASCADE may have taken of tables of a baseline that are read later
+        ] = {}  # words of code that ran and was not parsed, with the reason
+        # tests for tables of a baseline that are read later and may have lost objects by DROP …
+        # CASCADE, with the reason
         self.lost: list[tuple[Holds, str]] = []
-        # by schema ("" where none is written or set): kinds of statements that created objects in
-        # it which relations of other schemas can use, with what those relations have
+        # by schema ("" if none is written or set): kinds of statements that created objects in it
+        # that relations of other schemas can use, with a test for these relations
         self.usable: dict[str, dict[str, Holds]] = {}
         self._zone = zone
         self.tables: dict[tuple[str, str], Table] = {}
         # (schema, name) of a partition → of its table
         self.leaf_of: dict[tuple[str, str], tuple[str, str]] = {}
-        self.unknown_indexes: set[str] = set()  # names of indexes of tables that are not known
+        self.unknown_indexes: set[str] = set()  # names of indexes of unknown tables
         self.sequences: set[tuple[str, str]] = set()
         self.unlogged_sequences: set[tuple[str, str]] = set()
         self.owned_once: set[tuple[str, str]] = set()  # sequences that a table owns or has owned
         # names of sequences of columns whose owner may have changed
         self.disowned: set[str] = set()
-        self.schemas: set[str] = set()  # that the script creates
-        self.schemas_unknown: set[str] = set()  # that may have held objects before
-        self.schemas_gone: set[str] = set()  # that the script has dropped or renamed
+        self.schemas: set[str] = set()  # created by the script
+        self.schemas_unknown: set[str] = set()  # that may have contained objects before
+        self.schemas_gone: set[str] = set()  # dropped or renamed by the script
         self.types = Types()
-        self.schemas_with_code: set[str] = set()  # of a baseline: they hold functions or operators
-        self.routines: set[str] = set()  # functions that the script makes
-        self.bodies: dict[str, str] = {}  # the text of those
-        self.code: dict[str, Routine | None] = {}  # functions by name; None: several of one name
-        self.running: set[str] = set()  # functions whose statements are applied now
-        self.ran = 0  # statements of code that were applied
-        # what functions of the script give; None: several of one name, or unknown
+        self.schemas_with_code: set[str] = set()  # of a baseline: with functions or operators
+        self.routines: set[str] = set()  # functions that the script creates
+        self.bodies: dict[str, str] = {}  # the text of these functions
+        self.code: dict[str, Routine | None] = {}  # functions by name; None: several of this name
+        self.running: set[str] = set()  # functions whose statements are being applied
+        self.ran = 0  # number of statements of code that were applied
+        # results of functions of the script; None: several of this name, or unknown
         self.results: dict[str, Result | None] = {}
         self.hidden = HiddenCode()
-        self.doubt = ""  # what made the state of tables and settings unknown
-        self.lost_temporary = False  # a table got the name of a temporary one
-        # something ran whose text is not read; an extension has made objects of any name; a
-        # statement of the script may not have run, or in another database
+        self.doubt = ""  # why the state of tables and settings is unknown
+        self.lost_temporary = False  # a table got the name of a temporary table
+        # opaque: code ran that is not read; extended: an extension may have created objects of any
+        # name; perhaps: a statement may not have run, or ran in another database
         self.opaque = self.extended = self.perhaps = False
-        self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
+        self.views: dict[tuple[str, str], View] = {}  # also external and foreign tables
         self.ties = Ties()
-        self.before: set[tuple[str, str]] = set()  # known before the script began
-        # schemas of the tables that the script has created, by name
+        self.before: set[tuple[str, str]] = set()  # tables that existed before the script
+        # schemas of the tables that the script has created, by table name
         self.created: dict[str, tuple[str, ...]] = {}
         self.by_name: dict[str, list[Table]] | None = None
         self._indexed = 0
         self.defaults = Defaults()
         self.outer_defaults: Defaults | None = (
-            None  # the settings behind those of SET LOCAL, while a transaction is open
+            None  # the settings without those of SET LOCAL, while a transaction is open
         )
         self.in_transaction = False
         self.marks: list[Mark] = []
-        self.savepoints: list[tuple[str, Mark | None]] = []  # with the marks of those rolled back
+        self.savepoints: list[tuple[str, Mark | None]] = []  # with the marks of rolled back ones
         self.at_commit: list[tuple[str, str]] = []  # tables ON COMMIT DROP
 
     @property
     def unsure(self) -> bool:
-        """Whether objects may exist, or be missing, without a statement that was read."""
+        """Whether objects may exist, or be missing, because of statements that were not read or may
+        not have run.
+        """
         return self.opaque or self.perhaps
 
     @property
@@ -118,13 +121,13 @@ class SchemaState:
 
     @property
     def path(self) -> list[str]:
-        """The schemas of search_path that exist, as far as is known; empty where it is not set."""
+        """The schemas of search_path, except those known to be dropped; empty if it is not set."""
         return [s for s in self.defaults.path if s not in self.schemas_gone]
 
     @property
     def _places(self) -> tuple[str, ...]:
-        """Schemas in which a name without one is looked up, in order; what was created before
-        search_path was set is in "", which is public.
+        """Schemas in which a name without a schema is looked up, in order. Objects that were
+        created before search_path was set are in "", which is public.
         """
         return tuple(
             place
@@ -133,10 +136,10 @@ class SchemaState:
         )
 
     def guess(self, name: exp.Expression, table: Table) -> str:
-        """Why IF EXISTS may not find a table that is known; "" if it does.
+        """Why IF EXISTS may not find a known table; "" if it finds it.
 
-        Without a schema: search_path, as far as it is known, does not have that of the table. With
-        one: the table was created without a schema, before search_path was set.
+        Name without a schema: the known search_path does not contain the schema of the table. Name
+        with a schema: the table was created without a schema, before search_path was set.
         """
         written = qualified(name)[0]
         path = ("", *(self.path or ["public"]))
@@ -154,11 +157,11 @@ class SchemaState:
         return self.path[0] if self.path else ""
 
     def find(self, table: exp.Expression) -> Table | None:
-        """The table of that name, whatever schema where none is written."""
+        """The table of that name; in any schema if none is written."""
         return self.named(*qualified(table))
 
     def named(self, schema: str, name: str) -> Table | None:
-        """The table of that schema (any one where it is "") and name."""
+        """The table of that schema ("": any) and name."""
         if self.existing is not None:
             self._recall(schema, name)
         found = self._known(schema, name)
@@ -183,13 +186,13 @@ class SchemaState:
             for t in self.by_name.get(name, ())
             if not schema or not t.schema or t.schema == schema
         ]
-        if self.existing is not None and not schema:  # its schemas are known: nothing is guessed
+        if self.existing is not None and not schema:  # the schemas of a baseline are known
             same = [t for t in same if t.schema in ("", "public")]
         return same[0] if len(same) == 1 else None
 
     def may_exist(self, schema: str, name: str) -> bool:
-        """Whether the baseline has a table or partition of that name that is not known here: it
-        could not be read, or not be told apart.
+        """Whether the baseline has a table or partition of that name that is unknown here: it could
+        not be read, or not be distinguished from others.
         """
         if self.existing is None:
             return False
@@ -202,16 +205,16 @@ class SchemaState:
         )
 
     def made_by_code(self, name: str) -> bool:
-        """Whether code that is not read may have made a relation: it has the name, or a part of it
-        to which others are joined with "_".
+        """Whether code that is not read may have created a relation: it contains the name, or a
+        part of the name before or after a "_".
         """
         ends = [at for at, letter in enumerate(name) if letter == "_"]
         parts = (name, *(name[: at + 1] for at in ends), *(name[at:] for at in ends))
         return any(part in self.code_words for part in parts)
 
     def existing_table(self, schema: str, name: str) -> Table | None:
-        """The table that CREATE … IF NOT EXISTS finds under that name; of a partition, the table it
-        belongs to.
+        """The table that CREATE … IF NOT EXISTS finds under that name; for a partition, the table
+        that it belongs to.
         """
         if self.existing is not None:
             self._recall(schema, name)
@@ -223,7 +226,7 @@ class SchemaState:
         return None
 
     def new_schema(self, was: str) -> str:
-        """The name that the script has given to a schema of the baseline."""
+        """The current name of a schema of the baseline, which the script may have renamed."""
         return next((new for new, old in self.renamed_schemas.items() if old == was), was)
 
     def _recall(self, schema: str, name: str) -> None:
@@ -240,8 +243,8 @@ class SchemaState:
                 return
 
     def _read(self, schema: str, name: str) -> bool:
-        """Read a table of the baseline, or the one that has this partition; return whether there is
-        one.
+        """Read a table of the baseline, or the table that has this partition; return whether there
+        is one.
         """
         assert self.existing is not None
         was = self.renamed_schemas.get(schema, schema)
@@ -289,7 +292,7 @@ class SchemaState:
             table.inherited = table.inherited or key in other.inherits
         for other_schema, other_name in self.existing.referencing(was, name):
             if (other_schema, other_name) in self.recalled:
-                continue  # read, or gone since
+                continue  # already read, or dropped since
             there = self.new_schema(other_schema)
             self._read(there, other_name)
             if (there, other_name) not in self.tables:
@@ -300,15 +303,15 @@ class SchemaState:
         return True
 
     def read_reading(self, schema: str) -> None:
-        """Know the materialized views that read a relation of this schema of the baseline, before
-        it gets another name.
+        """Read the materialized views of the baseline that read a relation of this schema, before
+        the schema is renamed.
         """
         if self.existing is not None and (was := self.renamed_schemas.get(schema, schema)):
             for view_schema, view in self.existing.reading_schema(was):
                 self._read(self.new_schema(view_schema), view)
 
     def read_schema(self, schema: str) -> None:
-        """Read every table of a schema from the baseline."""
+        """Read all tables of a schema from the baseline."""
         if self.existing is not None and (was := self.renamed_schemas.get(schema, schema)):
             for name in self.existing.tables_in(was):
                 self._read(schema, name)
@@ -316,13 +319,13 @@ class SchemaState:
                     self.named(schema, name)  # a partition of a table of another schema
 
     def _partition(self, schema: str, name: str) -> Table | None:
-        """A partition that a statement names: it becomes a table of its own here."""
+        """A partition that a statement names: it becomes a separate table in the schema state."""
         found = self.partition(schema, name)
         if found is None:
             return None
         table, path = found
         there, plain = path[-1].schema or table.schema, path[-1].name
-        for _ in path:  # the partitions of a table that was just made are copies
+        for _ in path:  # partitions of a new separate table are copies
             table = self._promote(table, path_to(table.parts, plain, there, table.schema)[0])
         return table
 
@@ -342,8 +345,8 @@ class SchemaState:
         return (table, path) if path else None
 
     def separate_odd(self, table: Table) -> None:
-        """Make tables of the partitions that have indexes of their own, which an index of the table
-        may take over.
+        """Make separate tables of the partitions with indexes of their own, which may become part
+        of an index of the table.
         """
         if self.edition.classic:
             return
@@ -351,8 +354,8 @@ class SchemaState:
             self._partition(part.schema or table.schema, part.name)
 
     def source(self, table: exp.Expression) -> Table | None:
-        """The table of that name to read its definition; of a partition that is no table of its own
-        here, a copy.
+        """The table of that name, to read its definition; for a partition that is not a separate
+        table here, a copy.
         """
         found = self.find(table)
         if found is None and (hit := self.partition(*qualified(table))) is not None:
@@ -397,7 +400,7 @@ class SchemaState:
         return child
 
     def _promote(self, above: Table, part: Partition) -> Table:
-        """Make a partition a table of its own."""
+        """Make a partition a separate table."""
         child = self._table_of(above, part)
         child.origin = part
         child.origin_at = next(n for n, one in enumerate(above.parts) if one is part)
@@ -411,8 +414,8 @@ class SchemaState:
         return child
 
     def new_name(self, name: exp.Expression) -> tuple[str, str]:
-        """(schema, name) of an object that is created: without a schema it goes to the first of
-        search_path, "" if that is not set.
+        """(schema, name) of an object that is created; without a written schema, the first of
+        search_path, or "" if that is not set.
         """
         schema, plain = qualified(name)
         return schema or self.new_objects, plain
@@ -431,7 +434,7 @@ class SchemaState:
         )
 
     def keep(self, table: Table, parts: list[Partition] | None = None) -> None:
-        """Know the table under its name; `parts` are its new ones where only they changed."""
+        """Store the table under its name; parts: its new partitions, if only they changed."""
         before = self.tables.get((table.schema, table.name))
         if before is not table:
             if before is not None:
@@ -454,7 +457,7 @@ class SchemaState:
         return bool(schemas) and (not schema or bool({"", schema}.intersection(schemas)))
 
     def forget(self, table: Table, *, moved: bool = False) -> None:
-        """Remove the table; `moved`: it gets another name or schema."""
+        """Remove the table; moved: it gets another name or schema."""
         if not moved and table.parent is not None and (above := self._above(table)) is not None:
             above.own_children.remove((table.schema, table.name))
         gone = self.tables.pop((table.schema, table.name), None)
@@ -474,10 +477,10 @@ class SchemaState:
         )
 
     def take_over(self, partition: Table, key: Key) -> bool:
-        """Whether a partition has such an index of its own, which becomes part of the table's, with
-        those of its partitions.
+        """Make an index of a partition, with those of its partitions, part of this index of the
+        table; return whether there is one that fits.
         """
-        if key.exclusion and self.edition.base >= 19:  # it compares no exclusion constraints
+        if key.exclusion and self.edition.base >= 19:  # exclusion constraints are not compared
             return False
         for at, own in enumerate(partition.indexes):
             if key.fits(own):
@@ -490,8 +493,8 @@ class SchemaState:
         return False
 
     def detach_indexes(self, partition: Table) -> None:
-        """The indexes of a partition belong to no other from here on; those of its partitions
-        belong to them.
+        """Detach the indexes of a partition from those of its table; the indexes of its own
+        partitions then belong to them.
         """
         for key in partition.indexes:
             if key.of:
@@ -499,17 +502,18 @@ class SchemaState:
         partition.indexes = [replace(key, of="") for key in partition.indexes]
 
     def part_of(self, table: Table, old: str, new: str) -> None:
-        """Indexes of partitions that belong to one index belong to another."""
+        """Change the index that indexes of partitions belong to."""
         for below in self.partitions_of(table):
             below.indexes = [
                 replace(key, of=new) if key.of == old else key for key in below.indexes
             ]
 
     def has_index(self, table: Table, key: Key) -> bool:
-        """Whether a table has an index like that one which ATTACH PARTITION takes over.
+        """Whether a table has an index that fits this one, so that ATTACH PARTITION makes it part
+        of it.
 
-        It takes no invalid one (of a partitioned table whose partitions do not all have it), but
-        for Greenplum 7.0, which is older than PostgreSQL 12.16.
+        An invalid index (of a partitioned table whose partitions do not all have it) does not
+        become part of it, except on Greenplum 7.0, which is older than PostgreSQL 12.16.
         """
         own = next((k for k in table.indexes if key.fits(k)), None)
         if own is None:
@@ -524,7 +528,7 @@ class SchemaState:
         return all(any(k.of == own.name for k in child.indexes) for child in below)
 
     def live_size(self, table: Table) -> Size | None:
-        """What a table of the baseline and its partitions held when the snapshot was taken; None
+        """The size of a table of the baseline with its partitions at the time of the snapshot; None
         for other tables.
         """
         found = table.whole_size()
@@ -534,7 +538,7 @@ class SchemaState:
         return found
 
     def inheriting(self, table: Table) -> list[Table]:
-        """Tables that INHERIT from it, each once, parents first."""
+        """Tables that inherit from a table, each once, parents first."""
         found: list[Table] = []
         to_do = [table]
         while to_do:
@@ -550,9 +554,7 @@ class SchemaState:
         return found
 
     def partitions_of(self, table: Table) -> list[Table]:
-        """Partitions of it that are tables of their own here (PARTITION OF, ATTACH), at every
-        level.
-        """
+        """Partitions of a table that are separate tables (PARTITION OF, ATTACH), at all levels."""
         if not table.own_children:
             return []
         found = []
@@ -573,7 +575,7 @@ class SchemaState:
 
     @contextmanager
     def changing(self, effect: Effect, *tables: Table) -> Iterator[None]:
-        """Add to the effect what changes in these tables inside the block."""
+        """Add the changes of these tables inside the block to the effect."""
         measured = [(t, self.weigh(t)) for t in tables]
         yield
         for table, (shapes, beyond, files) in measured:
@@ -586,7 +588,7 @@ class SchemaState:
                 effect.add(instance, beyond[instance], -1)
 
     def weigh(self, table: Table) -> tuple[Counter[Shape], dict[Instance, Counter[str]], int]:
-        """Return a table's relations by shape, rows beyond them by instance, and files beyond them."""
+        """Return relations by shape, and rows (by instance) and files that no shape explains."""
         if not table.known:
             return Counter(), {i: Counter() for i in Instance}, 0
         return (
@@ -622,7 +624,7 @@ class SchemaState:
             self.unlogged_sequences.discard(key)
             for instance in Instance:
                 effect.add(instance, auxiliary_rows.sequence(self.edition, instance), -1)
-                effect.add(instance, Counter({"pg_depend": 1}), -1)  # on the column
+                effect.add(instance, Counter({"pg_depend": 1}), -1)  # dependency on the column
         effect.leaves_gone += table.numbers[1] or (0 if table.partitioned else 1)
         effect.relations_locked += sum(shapes.values())
         effect.exclusive = effect.exclusive or (table.schema, table.name) in self.before
@@ -630,7 +632,7 @@ class SchemaState:
 
     def note_change_by_name(self, name: exp.Expression) -> None:
         """Note that a partition was changed by its own name: the counts of its table are unknown
-        from here on.
+        afterwards.
         """
         schema, plain = qualified(name)
         owners = {
@@ -660,7 +662,7 @@ class SchemaState:
         return effect
 
     def effect_of(self, tree: exp.Expression) -> Effect:
-        """Apply a statement that begins or ends no transaction."""
+        """Apply a statement that does not begin or end a transaction."""
         if why := refusal(self, tree):
             return Effect(unknown=[REJECTED + why])
         effect = self._effect_of(tree)
@@ -682,8 +684,8 @@ class SchemaState:
         return effect
 
     def reconnect(self) -> None:
-        """The next session begins: with what ALTER DATABASE and ALTER ROLE have set, without what
-        is temporary.
+        """Begin the next session: with the settings of ALTER DATABASE and ALTER ROLE, without
+        temporary objects.
         """
         for table in [t for t in self.tables.values() if t.temporary]:
             self.forget(table)

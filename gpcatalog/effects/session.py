@@ -1,4 +1,6 @@
-"""Session state: transactions that are rolled back, and settings that decide a table's storage."""
+"""Session state: transactions that are rolled back, and settings that determine a table's
+storage.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,10 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Defaults:
-    """Settings that decide how a new table is stored and in which schema, as text; "" is the
-    server's default.
+    """Settings that determine the storage and schema of new tables, as text; "" is the server's
+    default.
 
-    later: what ALTER DATABASE and ALTER ROLE have set for the sessions to come
+    later: settings of ALTER DATABASE and ALTER ROLE for later sessions
     """
 
     values: dict[str, str] = field(default_factory=dict)
@@ -61,8 +63,8 @@ class Defaults:
         return self.values.get("default_with_oids", "").lower() in ("on", "true", "yes", "1", "t")
 
     def zone(self, usual: ZoneInfo) -> ZoneInfo:
-        """The time zone, `usual` where it is not set. Raises Unknown for one that is not in the
-        database of time zones.
+        """The time zone; `usual` if it is not set. Raises Unknown if it is not in the time zone
+        database.
         """
         name = self.values.get("timezone", "")
         try:
@@ -72,7 +74,7 @@ class Defaults:
 
     @property
     def path(self) -> list[str]:
-        """The schemas of search_path, without those of the system; empty where it is not set."""
+        """The schemas of search_path, without system schemas; empty if it is not set."""
         names = (name.strip().strip('"') for name in self.values.get("search_path", "").split(","))
         return [
             n
@@ -81,7 +83,7 @@ class Defaults:
         ]
 
     def with_(self, changes: dict[str, str], *, later: bool = False) -> Defaults:
-        """The settings after some are set; an empty value is the server's own default."""
+        """The settings with these changes; an empty value is the server's own default."""
         if later:
             return replace(self, later={**self.later, **changes})
         return replace(self, values={**self.values, **changes})
@@ -92,8 +94,8 @@ class Defaults:
 
 
 def settings_of(node: exp.Expression | None) -> dict[str, str]:
-    """Which of SETTINGS change by SET, RESET, set_config or the SET of ALTER DATABASE and ALTER
-    ROLE, with their values.
+    """The settings among SETTINGS that SET, RESET, set_config or the SET of ALTER DATABASE and
+    ALTER ROLE change, with their values.
     """
     if node is None:
         return {}
@@ -142,11 +144,11 @@ def _text(value: exp.Expression) -> str:
     )
 
 
-LEFT_OPEN = "whether the transaction is committed"  # of a statement that begins one
+LEFT_OPEN = "whether the transaction is committed"  # for a statement that begins one
 
 
 class Ending(Enum):
-    """How a transaction ends that a statement begins."""
+    """The end of a transaction that a statement begins."""
 
     KEPT = "committed, or none begins here"
     UNDONE = "rolled back, all of it or to the savepoint that is set here"
@@ -154,16 +156,16 @@ class Ending(Enum):
 
 
 def endings(statements: Iterable[tuple[int, Statement | None]]) -> dict[int, Ending]:
-    """Return how the transactions and savepoints end that are rolled back or stay open, by the
+    """Return the ends of the transactions and savepoints that are rolled back or stay open, by the
     numbers of the statements that begin them.
 
-    statements: those of transactions, each with its number; None for another one that begins a
-                transaction where none is open (AUTOCOMMIT off)
+    statements: transaction statements, each with its number; None for another statement that begins
+        a transaction if none is open (AUTOCOMMIT off)
     """
     found: dict[int, Ending] = {}
     opened: list[
         tuple[str, int]
-    ] = []  # savepoints, behind the transaction itself, which has no name
+    ] = []  # the transaction itself, which has no name, and its savepoints
     for at, statement in statements:
         tree = statement.tree if statement is not None else None
         kind = type(tree).__name__
@@ -192,7 +194,9 @@ def endings(statements: Iterable[tuple[int, Statement | None]]) -> dict[int, End
 
 
 def _depth(opened: Sequence[tuple[str, int]], name: str) -> int:
-    """The place of the last savepoint of that name; 0, that of the transaction, if there is none."""
+    """The index of the last savepoint of that name; 0, the index of the transaction, if there is
+    none.
+    """
     return max((n for n, (label, _) in enumerate(opened) if n and label == name), default=0)
 
 
@@ -202,8 +206,8 @@ def chains(tree: exp.Expression) -> bool:
 
 
 def commits(tree: exp.Expression) -> bool:
-    """Whether the end of a transaction keeps what it did; PREPARE TRANSACTION is taken to be
-    committed later.
+    """Whether the end of a transaction commits it; PREPARE TRANSACTION is assumed to be committed
+    later.
     """
     return str(tree.args.get("commit") or "COMMIT").upper() not in ("ROLLBACK", "ABORT")
 

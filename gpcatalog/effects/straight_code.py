@@ -32,8 +32,8 @@ class Routine:
     """A function of a script.
 
     signature: its qualified name and the types of its arguments as text
-    plain:     it runs once where it is called, with the settings of the session
-    arguments: name, kind of values and default of each; None where they are not all IN
+    plain: it runs once per call, with the settings of the session
+    arguments: name, kind of values and default of each; None if not all are IN
     """
 
     signature: str
@@ -43,8 +43,8 @@ class Routine:
     arguments: tuple[tuple[str, str, exp.Expression | None], ...] | None = None
 
     def given(self, call: exp.Expression, own: Collection[str]) -> Variables | None:
-        """Known arguments of a call as variables; None if one is NULL, with which the function may
-        not run. Arguments with names are not matched.
+        """The known arguments of a call as variables; None if one is NULL, because the function may
+        not run then. Named arguments are not matched.
         """
         values = list(call.expressions)
         named = any(type(one).__name__ in ("NamedArgument", "VariadicArgument") for one in values)
@@ -66,7 +66,7 @@ class Routine:
 def arguments_of(
     tree: exp.Expression,
 ) -> tuple[tuple[str, str, exp.Expression | None], ...] | None:
-    """Names, kinds and defaults of the arguments in CREATE FUNCTION; None where one is not IN."""
+    """Names, kinds and defaults of the arguments in CREATE FUNCTION; None if one is not IN."""
     found = []
     for one in tree.args.get("args") or ():
         argument = one.this if isinstance(one.this, exp.Expression) else one
@@ -109,10 +109,10 @@ def statements_of(
     given: Variables,
     presence: Presence,
 ) -> list[exp.Expression] | None:
-    """Trees of the statements that a body runs, in their order; None where that is not known.
+    """Trees of the statements that a body runs, in order; None if they are unknown.
 
-    harmless: whether a text that is no statement of this grammar surely runs no DDL; own: functions
-    of the script; given: arguments
+    harmless: returns whether a text that is not a statement of this grammar certainly runs no DDL
+    own: functions of the script; given: arguments
     """
     found = pieces(body) if language in ("sql", "plpgsql") else None
     if found is None:
@@ -140,7 +140,7 @@ def statements_of(
 def _trees(
     ran: list[Ran], edition: Edition, harmless: Callable[[str], bool]
 ) -> list[exp.Expression] | None:
-    """Trees of statements; None for what is not read and may run DDL."""
+    """Trees of statements; None if one cannot be parsed and may run DDL."""
     trees: list[exp.Expression] = []
     for one in ran:
         try:
@@ -155,7 +155,7 @@ def _trees(
 
 
 def _executed(text: str, edition: Edition) -> list[exp.Expression]:
-    """Trees of the statements that EXECUTE runs. Raises ValueError for what is not understood."""
+    """Trees of the statements that EXECUTE runs. Raises ValueError if one is not understood."""
     found = [s.tree for s in statements(Source(text), (edition,))]
     trees = [tree for tree in found if tree is not None]
     if len(trees) < len(found) or any(
@@ -167,7 +167,7 @@ def _executed(text: str, edition: Edition) -> list[exp.Expression]:
 
 
 def forget_routines(state: SchemaState, tree: exp.Expression, kind: str) -> None:
-    """Forget what functions are and give that a statement drops or renames."""
+    """Remove the code and results of functions that a statement drops or renames."""
     if kind in ("DropFunction", "DropRoutine"):
         for one in tree.args.get("functions") or ():
             name = fold(
@@ -176,7 +176,7 @@ def forget_routines(state: SchemaState, tree: exp.Expression, kind: str) -> None
             if state.results.get(name) is not None:
                 del state.results[name]
             known = state.code.get(name)
-            anyone = str(one.args.get("form")) == "/1"  # without arguments
+            anyone = str(one.args.get("form")) == "/1"  # written without arguments
             if known is not None and (anyone or known.signature == signature_of(one)):
                 del state.code[name]
     elif kind in ("AlterFunction", "AlterRoutine"):

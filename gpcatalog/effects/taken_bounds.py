@@ -23,7 +23,7 @@ _LOWEST, _HIGHEST = (-1, 0), (1, 0)
 
 @dataclass(frozen=True)
 class Bound:
-    """The bound of one partition, as far as it is understood.
+    """The bound of one partition.
 
     default: it is the default partition; low, high: of a range; values: of a list
     """
@@ -34,23 +34,25 @@ class Bound:
     values: frozenset[Any] = frozenset()
 
     def overlaps(self, other: Bound) -> bool:
-        """Whether a row may belong to both."""
+        """Whether a row can belong to both."""
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return bool(self.values & other.values)
         return self.low < other.high and other.low < self.high
 
 
 def bound_of(node: exp.Expression | None, key: Column | None, zone: ZoneInfo) -> Bound | None:
-    """What a bound says of a table with this only key column; None if that is not understood."""
+    """The bound of a partition of a table with this single key column; None if it is not
+    understood.
+    """
     if isinstance(node, gx.BoundDefault):
         return Bound(default=True)
     if key is None or key.own_type or key.typmod != -1:
-        return None  # a precision rounds
+        return None  # values are rounded to a precision
     kind = calendar.kind_of(key.type)
     try:
         if isinstance(node, gx.BoundFromTo) and len(node.args["lower"]) == 1:
             if kind not in ("integer", "date", "timestamp", "timestamptz"):
-                return None  # the order of text is that of its collation
+                return None  # the order of text depends on its collation
             low, high = (_end(node.args[end][0], kind, zone) for end in ("lower", "upper"))
             return Bound(low=low, high=high)
         if isinstance(node, gx.BoundIn) and kind != "numeric" and key.type in _COMPARED:
@@ -60,7 +62,7 @@ def bound_of(node: exp.Expression | None, key: Column | None, zone: ZoneInfo) ->
     return None
 
 
-# types of which two values are the same if their text, as calendar.value has it, is
+# types whose values are equal if calendar.value returns equal values for their texts
 _COMPARED = ("int2", "int4", "int8", "date", "timestamp", "timestamptz", "text", "varchar")
 
 
@@ -77,23 +79,23 @@ def _value(node: exp.Expression, kind: str, zone: ZoneInfo) -> object:
 
 
 def _moment(value: object) -> object:
-    """Times of a time zone are compared as moments."""
+    """Convert a time with a time zone to UTC, for comparison."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(UTC)
     return value
 
 
 def of_value(value: object) -> End | None:
-    """The end of a range that was read before; None where it is open or was not understood."""
+    """The end of a range that was read before; None if it is open or was not understood."""
     return None if value is None or isinstance(value, str) else (0, _moment(value))
 
 
 @dataclass
 class TakenBounds:
-    """The bounds of a table's partitions; those of partitions that are gone are removed when they
-    are met.
+    """The bounds of a table's partitions; those of dropped partitions are removed when a search
+    finds them.
 
-    seen, last: how many of a list of partitions were added, and the last of them
+    seen, last: how many partitions of a list were added, and the last of them
     """
 
     default: Name | None = None
@@ -103,11 +105,11 @@ class TakenBounds:
     last: object = None
 
     def copy(self) -> TakenBounds:
-        """The bounds as they are, to be changed apart."""
+        """An independent copy of the bounds."""
         return TakenBounds(self.default, list(self.ranges), dict(self.values))
 
     def add(self, name: Name, bound: Bound) -> None:
-        """A partition was made or attached."""
+        """Add the bound of a partition that was created or attached."""
         if bound.default:
             self.default = name
         elif bound.low is not None and bound.high is not None:
@@ -116,7 +118,9 @@ class TakenBounds:
             self.values[value] = name
 
     def overlapping(self, bound: Bound, there: Callable[[Name], bool]) -> Name | None:
-        """A partition whose bound overlaps this one; there: whether one is still a partition."""
+        """A partition whose bound overlaps this one; there: returns whether a partition still
+        exists.
+        """
         if bound.default:
             return self.default if self.default is not None and there(self.default) else None
         for value in bound.values:

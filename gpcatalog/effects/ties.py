@@ -18,13 +18,13 @@ Name = tuple[str, str]  # (schema, name)
 
 @dataclass
 class Ties:
-    """Ties of relations that were created; the schema state shows which of them still exist.
+    """Dependencies of relations that were created; the schema state shows which of them still
+    exist.
 
-    views: by the relation that is read, the views that read it with the columns that they surely
-           read
-    referenced: tables that a foreign key has named
-    named: views whose columns have the names that are written
-    not_counted: of the statement at hand, rows of other catalogs that are not counted
+    views: by relation, the views that read it, with the columns that they certainly read
+    referenced: tables that a foreign key has referenced
+    named: views whose column names are those that are written
+    not_counted: rows of other catalogs that are not counted for the current statement
     """
 
     views: dict[Name, dict[Name, frozenset[str]]] = field(default_factory=dict)
@@ -40,12 +40,15 @@ class Ties:
         *,
         named: bool = False,
     ) -> None:
-        """A view was made. reads: all names in its query; named: its columns were given names"""
+        """Record a new view.
+
+        reads: all names in its query; named: names are given for its columns
+        """
         if query is not None and (named or names_are_written(query)):
             self.named.add(view)
         else:
             self.named.discard(view)
-        # a name of WITH may hide a table
+        # a name in WITH may hide a table
         if query is None or query.find(exp.CTE) is not None:
             return
         columns = _columns(query) if len(reads) == 1 else frozenset()
@@ -53,12 +56,14 @@ class Ties:
             self.views.setdefault(relation, {})[view] = columns
 
     def forget_columns(self, relation: Name) -> None:
-        """A column of it got another name."""
+        """Remove the columns known for the views of a relation, because one of its columns was
+        renamed.
+        """
         for view in self.views.get(relation, {}):
             self.views[relation][view] = frozenset()
 
     def reading(self, state: SchemaState, relation: Name) -> list[tuple[Name, frozenset[str]]]:
-        """The views that read a relation now."""
+        """The existing views that read a relation."""
         found = []
         for view, columns in self.views.get(relation, {}).items():
             table = state.tables.get(view)
@@ -76,8 +81,8 @@ class Ties:
 
 
 def names_are_written(query: exp.Expression) -> bool:
-    """Whether all columns of a query are columns of tables or have an alias; the server makes names
-    for others.
+    """Whether all columns of a query are columns of tables or have an alias; the server generates
+    names for others.
     """
     while isinstance(query, exp.Union | exp.Except | exp.Intersect | exp.Subquery):
         query = query.this
@@ -87,7 +92,7 @@ def names_are_written(query: exp.Expression) -> bool:
 
 
 def _columns(query: exp.Expression) -> frozenset[str]:
-    """Columns that a query of one relation surely reads: those of its output and of WHERE."""
+    """Columns that a query of one relation certainly reads: those of its output and of WHERE."""
     if not isinstance(query, exp.Select) or sum(1 for _ in query.find_all(exp.Table)) != 1:
         return frozenset()
     if query.find(exp.Subquery) is not None:
@@ -103,8 +108,8 @@ def _columns(query: exp.Expression) -> frozenset[str]:
 
 
 def keys_of_partitions(state: SchemaState, table: Table) -> bool:
-    """Whether the foreign keys of a table or of one above it, or those that reference one of them,
-    have rows for partitions.
+    """Whether the foreign keys of a table or of a table above it, or foreign keys that reference
+    these tables, have rows for partitions.
     """
     one: Table | None = table
     while one is not None:
@@ -119,5 +124,5 @@ def keys_of_partitions(state: SchemaState, table: Table) -> bool:
 
 
 def _divided(table: Table | None) -> bool:
-    """Whether a table has partitions or is one, or is not known."""
+    """Whether a table has partitions, is a partition, or is unknown."""
     return table is None or bool(table.partitioned or table.levels or table.parent)

@@ -1,5 +1,5 @@
-"""Transactions and savepoints that are rolled back: the schema state as it was, and the reverse of
-what was done since.
+"""Transactions and savepoints that are rolled back: the schema state before them, and the reverse
+of the effects since.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class Mark:
-    """A savepoint or the begin of a transaction: the schema state there, and the effects since."""
+    """A savepoint or the beginning of a transaction: the schema state at that time, and the effects
+    since.
+    """
 
     name: str
     tables: dict[tuple[str, str], Table]
@@ -50,7 +52,8 @@ class Mark:
 def transaction(state: SchemaState, tree: exp.Expression, kind: str, rolled_back: bool) -> Effect:
     """Apply BEGIN, SAVEPOINT, COMMIT or ROLLBACK.
 
-    kind: class name of the tree; rolled_back: what begins here is rolled back later
+    kind: class name of the tree; rolled_back: it begins a transaction or savepoint that is rolled
+        back later
     """
     if kind == "BeginWork":
         begin(state, rolled_back=rolled_back)
@@ -76,7 +79,7 @@ def transaction(state: SchemaState, tree: exp.Expression, kind: str, rolled_back
     state.in_transaction, state.marks, state.savepoints, state.at_commit = False, [], [], []
     if state.outer_defaults is not None:
         state.defaults, state.outer_defaults = state.outer_defaults, None
-    if chains(tree):  # the next transaction begins at once
+    if chains(tree):  # the next transaction begins immediately
         state.in_transaction = True
         if rolled_back:
             state.marks = [mark_of(state, "")]
@@ -92,7 +95,7 @@ def begin(state: SchemaState, *, rolled_back: bool) -> None:
 
 
 def _savepoint(state: SchemaState, tree: exp.Expression, rolled_back: bool) -> None:
-    """Apply SAVEPOINT, or RELEASE, which forgets a savepoint and those behind it."""
+    """Apply SAVEPOINT, or RELEASE, which removes a savepoint and those after it."""
     name = fold(tree.this)
     if str(tree.args.get("form")) == "SAVEPOINT":
         if rolled_back:
@@ -107,7 +110,7 @@ def _savepoint(state: SchemaState, tree: exp.Expression, rolled_back: bool) -> N
 
 
 def _innermost(state: SchemaState, name: str) -> int | None:
-    """The place of the last savepoint of that name."""
+    """The index of the last savepoint of that name; None if there is none."""
     found = [n for n, (label, _) in enumerate(state.savepoints) if label == name]
     return found[-1] if found else None
 
@@ -129,7 +132,7 @@ def _back_to(state: SchemaState, name: str) -> Effect:
 
 
 def mark_of(state: SchemaState, name: str) -> Mark:
-    """Return the schema state as it is, under the name of a savepoint."""
+    """Return the current schema state as a mark with the name of a savepoint."""
     return Mark(
         name=name,
         tables={key: table.copy() for key, table in state.tables.items()},
@@ -152,7 +155,7 @@ def mark_of(state: SchemaState, name: str) -> Mark:
 
 
 def roll_back(state: SchemaState, mark: Mark) -> Effect:
-    """Put the state back to a mark and return the reverse of the effects since."""
+    """Restore the schema state of a mark and return the reverse of the effects since."""
     state.tables, state.leaf_of = mark.tables, mark.leaf_of
     state.sequences, state.unlogged_sequences = mark.sequences
     state.types, state.views = mark.types, mark.views

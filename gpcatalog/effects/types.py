@@ -13,7 +13,7 @@ from gpcatalog.capacity import toast
 from gpcatalog.effects.expansion import catalog_type
 from gpcatalog.effects.keys import fold, qualified
 
-# of varying length and no limit, as most of the server are
+# of variable length without a limit, like most types of the server
 _OF_EXTENSIONS = frozenset(
     """citext hstore geometry geography ltree lquery ltxtquery vector halfvec sparsevec seg raster""".split()
 )
@@ -23,16 +23,16 @@ _VARYING = _OF_EXTENSIONS | frozenset(
     daterange int4multirange int8multirange nummultirange tsmultirange tstzmultirange datemultirange jsonpath anyarray
     aclitem[]""".split()
 )
-# of the server, of a size that is not known here or not the same on all
+# types of the server whose size is not known here or differs between servers
 _OF_UNKNOWN_SIZE = frozenset(
     """aclitem pg_dependencies pg_mcv_list pg_ndistinct smgr abstime reltime tinterval unknown gp_hyperloglog_estimator""".split()
 )
-# of the server itself: a type of that name in another schema is found behind them
+# types of the server itself: a type of the same name in another schema is found after them
 _BUILTIN = frozenset(
     """text bytea json jsonb xml numeric varchar bpchar inet cidr bit varbit name bool int2 int4 int8 float4 float8 date time timetz
     timestamp timestamptz interval uuid money oid point path polygon box circle line lseg macaddr tsvector tsquery""".split()
 )
-# a type of that many bytes, for those that a script makes
+# a built-in type of this length in bytes, for types that a script creates
 _BY_LENGTH = {
     1: "bool",
     2: "int2",
@@ -47,8 +47,8 @@ _BY_LENGTH = {
 
 
 class DefinedType(NamedTuple):
-    """A type: an equivalent built-in one with its typmod, the columns of a composite type (else
-    None), its schema ("" if not written).
+    """A type: an equivalent built-in type with its typmod, the number of columns of a composite
+    type (else None), its schema ("" if not written).
     """
 
     base: str
@@ -63,15 +63,15 @@ class Types:
 
     made: dict[str, DefinedType] = field(default_factory=dict)
     several: set[str] = field(default_factory=set)  # names that several types of a script have
-    mixed: set[str] = field(default_factory=set)  # of these, those of which one is composite
+    mixed: set[str] = field(default_factory=set)  # those for which one type is composite
 
     def copy(self) -> Types:
-        """The types as they are, to be changed apart."""
+        """An independent copy of the types."""
         return Types(dict(self.made), set(self.several), set(self.mixed))
 
     def create(self, tree: exp.Expression, path: str = "") -> int | None:
-        """CREATE TYPE or CREATE DOMAIN, in schema `path` if none is written; returns the columns of
-        a composite type, else None.
+        """Apply CREATE TYPE or CREATE DOMAIN, in schema `path` if none is written. Returns the
+        number of columns of a composite type, else None.
         """
         schema, name = (
             qualified(tree.this) if isinstance(tree.this, exp.Table) else ("", fold(tree.this))
@@ -82,7 +82,7 @@ class Types:
         made = self.made[name]
         other = before is not None and before.schema != schema and before[:3] != made[:3]
         builtin = name in _BUILTIN and made[:2] != (name, -1)
-        if other or builtin:  # which one a column names depends on its schema, which is not kept
+        if other or builtin:  # which type a column has depends on its schema, which is not stored
             self.made[name] = DefinedType("", -1, None, schema)
             self.several.add(name)
             if columns is not None or (before is not None and before.columns is not None):
@@ -94,7 +94,7 @@ class Types:
         columns = None
         if isinstance(kind, exp.Expression):  # a domain
             base = self.resolved(*catalog_type(kind))[0]
-            # a column of a domain has no typmod: of varying length, it has no limit
+            # a column of a domain has no typmod: a variable length has no limit
             self.made[name] = DefinedType(
                 base if not base or not toast.toastable(base) else "text", -1, None, schema
             )
@@ -108,7 +108,7 @@ class Types:
         return columns
 
     def _base(self, options: exp.Expression | None) -> tuple[str, int]:
-        """A base type or a range by its definition."""
+        """The equivalent of a base type or range, by its definition."""
         given = {}
         for option in options.expressions if options is not None else ():
             value = option.args.get("value")
@@ -120,14 +120,16 @@ class Types:
             given.get("internallength") is not None
             and str(given.get("storage") or "plain").strip("'").lower() == "plain"
         ):
-            return "name", -1  # whatever its length, it is never stored elsewhere
+            return "name", -1  # it is never stored out of line, at any length
         length = given.get("internallength")
         if isinstance(length, exp.Literal) and str(length.this).isdigit():
             return _BY_LENGTH.get(int(str(length.this)), "name"), -1
         return "text", -1
 
     def ambiguous(self, kind: exp.Expression) -> bool:
-        """Whether several schemas have a type of that name, or none may have it, and it matters."""
+        """Whether several schemas have a type of that name, or possibly none, and this makes a
+        difference.
+        """
         name, _ = (
             catalog_type(kind)
             if isinstance(kind, exp.DataType)
@@ -138,11 +140,13 @@ class Types:
         return name in self.made and not self.made[name].base
 
     def forget(self) -> None:
-        """Each of these types may be gone."""
+        """Note that each of the types may have been dropped."""
         self.made = {name: made._replace(base="") for name, made in self.made.items()}
 
     def drop(self, kind: exp.Expression) -> tuple[bool, int | None]:
-        """DROP TYPE: whether the type was known, and the columns of a composite one."""
+        """Apply DROP TYPE. Returns whether the type was known, and the number of columns of a
+        composite type.
+        """
         name, _ = (
             catalog_type(kind)
             if isinstance(kind, exp.DataType)
@@ -154,7 +158,9 @@ class Types:
         return True, found.columns
 
     def alter(self, tree: exp.Expression) -> int | None:
-        """ALTER TYPE: rows of pg_attribute that come; None where that is not known."""
+        """Apply ALTER TYPE. Returns the number of added rows of pg_attribute; None if it is
+        unknown.
+        """
         name = fold(tree.this.args.get("this") if isinstance(tree.this, exp.Table) else tree.this)
         new = tree.args.get("rename")
         if isinstance(new, exp.Identifier) and name in self.made:
@@ -165,7 +171,7 @@ class Types:
         more = 0
         for action in tree.args.get("actions") or ():
             if str(action.args.get("behavior") or "") == "CASCADE":
-                return None  # tables of this type follow
+                return None  # tables of this type change, too
             more += str(action.args.get("form") or "").startswith("ADD ATTRIBUTE")
         if more:
             made = self.made.get(name)
@@ -175,19 +181,23 @@ class Types:
         return more
 
     def outer(self, kind: exp.Expression) -> bool:
-        """Whether a type as written, or of which it is an array, is not one of the server's."""
+        """Whether a type as written, or the element type of an array, is not one of the server's
+        own.
+        """
         while isinstance(kind, exp.DataType) and kind.this == exp.DType.ARRAY and kind.expressions:
             kind = kind.expressions[0]
         return self.outer_name(catalog_type(kind)[0])
 
     def outer_name(self, name: str) -> bool:
-        """The same of a name as `catalog_type` gives it."""
+        """Whether a type is not one of the server's own, by its name as `catalog_type` returns
+        it.
+        """
         if name in _OF_UNKNOWN_SIZE:
             return False
         return name in self.made or name in _OF_EXTENSIONS or not self.resolved(name, -1)[0]
 
     def resolved(self, name: str, typmod: int) -> tuple[str, int]:
-        """The type that decides: of a domain what it is made of; "" for one that is not known.
+        """The underlying type: for a domain, its base type; "" for an unknown type.
 
         >>> Types({"mood": DefinedType("int4", -1, None)}).resolved("mood", -1), Types().resolved("mood", -1), Types().resolved("text", -1)
         (('int4', -1), ('', -1), ('text', -1))

@@ -1,4 +1,4 @@
-"""The rules of the check, one file a subject; a rule is one documented function."""
+"""The rules of the check, one file per subject; a rule is one documented function."""
 
 from gpcatalog.check.rules import (
     cost,

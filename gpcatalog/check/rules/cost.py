@@ -85,8 +85,8 @@ def leaves_over_guideline(s: RuleContext) -> None:
     if table is None or not s.effect.leaves_made or not table.parts:
         return
     leaves = table.numbers[1]
-    # what is added is weighed against what was known before, or a long script would count all again
-    # at every statement
+    # a change is compared with the known maximum; otherwise a long script would count all
+    # partitions again at every statement
     whole = s.effect.verb == "create"
     widest = max(
         len(table.parts),
@@ -243,12 +243,12 @@ def columnar_file_explosion(s: RuleContext) -> None:
     try:
         each = relation_files(s.edition.name, table.shape(s.edition, Storage.AO_COLUMN), FILLED)
     except CatalogError:
-        return  # no such table can be columnar there
+        return  # this table cannot be column-oriented on this server
     segments_a_host = -(-s.settings.segments // s.settings.hosts)
     guide = limits.FILES_PER_HOST
     most = max(table.numbers[1], 1) * each
     if most <= s.settings.filled_columns and most * segments_a_host <= guide.value:
-        return  # were every leaf columnar
+        return  # not exceeded even if every leaf were column-oriented
     columnar = (
         sum(1 for p in table.leaves() if p.storage is Storage.AO_COLUMN)
         if table.parts

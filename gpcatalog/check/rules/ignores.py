@@ -1,4 +1,4 @@
-"""Comments that excuse findings."""
+"""Comments that ignore findings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpcatalog.model.finding import Confidence, Severity
 
 
 def judge_ignore(s: RuleContext, ignore: Ignore) -> None:
-    """Findings about an ignore comment itself: without reason, without rule, of an unknown rule, or
+    """Report an ignore comment that has no reason, no rule or an unknown rule, or that is
     unused.
     """
     at = At(ignore.start, ignore.end)

@@ -1,4 +1,4 @@
-"""Names that the server cuts."""
+"""Names that the server truncates."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LONG = re.compile(rf'[\w$]{{{NAMEDATALEN + 1}}}|"[^"]{{{NAMEDATALEN + 1}}}')
 
 
 def _may_be_cut(text: str) -> bool:
-    """Whether a statement may have a name of more than 63 bytes, before its tree is searched; a
-    variable's value is not in the text.
+    """Whether a statement may have a name of more than 63 bytes. A quick test before its tree is
+    searched; the value of a variable is not in the text.
     """
     return (
         not text.isascii() or ":" in text or "U&" in text.upper() or _LONG.search(text) is not None

@@ -1,4 +1,4 @@
-"""What a statement does to those who work at the same time."""
+"""Locks and rewrites: the effect of a statement on concurrent sessions."""
 
 from __future__ import annotations
 

@@ -21,13 +21,15 @@ _Found = tuple[Table, int, int, limits.Limit]  # table, leaves, bytes, and the l
 
 
 def _stored(storage: Storage) -> Storage:
-    """The storage whose figures apply."""
+    """The storage whose measured figures apply."""
     return storage if storage in (Storage.AO_ROW, Storage.AO_COLUMN) else Storage.HEAP
 
 
 def _most(s: RuleContext, table: Table, storages: Mapping[Storage, int]) -> int:
-    """Bytes that a session keeps after a query over these numbers of leaves with rows, by storage;
-    on the instance where it keeps more.
+    """Bytes that a session keeps after a query over leaves with rows, on the instance where it
+    keeps more.
+
+    storages: number of leaves by storage
     """
     coordinator = segment = 0
     for storage, leaves in storages.items():
@@ -58,7 +60,9 @@ def _kept_in_parts(s: RuleContext) -> _Found | None:
 
 
 def _kept_in_tree(s: RuleContext) -> _Found | None:
-    """The same for a tree of separate tables; all leaves are assumed to be like this one."""
+    """The limit that a tree of separate tables exceeds because of this statement; all leaves are
+    assumed to be like this one.
+    """
     table = s.effect.table
     if table is None or not in_tree(table) or not table.known:
         return None
@@ -123,7 +127,7 @@ def statement_memory(s: RuleContext) -> None:
     statement".
     How sure it is: equal to what Greenplum 6.25.3 and 7.0.0 accept. The settings of the cluster are
     not known. Resource groups, a larger statement_mem and GPORCA, whose plans have one operator for
-    all leaves, accept more. Statements that GPORCA cannot plan go to the Postgres planner.
+    all leaves, accept more. The Postgres planner plans the statements that GPORCA cannot plan.
     What to do: use a larger interval, let queries name the partition key, or increase statement_mem.
     """
     limit = limits.STATEMENT_MEM

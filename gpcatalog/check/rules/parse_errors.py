@@ -1,4 +1,4 @@
-"""What could not be read, and what could not be weighed."""
+"""Statements that could not be read, and statements whose cost is unknown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpcatalog.effects.effect import REJECTED
 from gpcatalog.effects.session import LEFT_OPEN
 from gpcatalog.model.finding import Confidence, Severity
 
-# reasons that no baseline helps with (effects/calendar.py)
+# reasons that a baseline does not resolve (effects/calendar.py)
 _OF_VALUES = re.compile(
     r"(EVERY|END INCLUSIVE|step|number|time|date|timestamp|interval|fraction of|more than|value that)\b"
 )
@@ -35,7 +35,7 @@ def syntax_error(s: RuleContext) -> None:
         return
     near = get_close_matches(
         fault.found.lower(), fault.expected, n=1
-    )  # a word spelled wrong: its neighbour first
+    )  # a misspelled word: the most similar one first
     expected = ", ".join([*near, *(e for e in fault.expected if e not in near)][:8])
     s.find(
         "syntax-error",
@@ -74,7 +74,7 @@ def value_unknown(s: RuleContext) -> None:
     """A statement cannot be parsed without the value of a variable.
 
     What it finds: statements with a psql variable (:name) or a placeholder (${name}) that has no
-    value and may stand for more than one expression.
+    value and may represent more than one expression.
     Why it matters: the statement is not checked. The totals are a lower bound.
     How sure it is: certain. The finding names the variable.
     What to do: give the value with --set NAME=VALUE, in the property file of the tool, or with
@@ -144,22 +144,22 @@ def internal_error(s: RuleContext) -> None:
 def rejected_statement(s: RuleContext) -> None:
     """The server rejects a statement because of what the statements before it did.
 
-    What it finds: statements that fail whatever rows the tables have: names that exist already,
-    columns that do not, overlapping bounds of partitions, keys without the columns of the partition
-    or distribution key, CONCURRENTLY in a transaction.
-    Why it matters: the migration stops there, or psql goes on without the statement. It is not
-    counted, and it changes nothing for the statements behind it.
+    What it finds: statements that fail, independent of the rows of the tables: names that already
+    exist, columns that do not exist, overlapping bounds of partitions, keys without the columns of
+    the partition or distribution key, CONCURRENTLY in a transaction.
+    Why it matters: the migration stops there, or psql continues without the statement. It is not
+    counted, and it has no effect on the statements after it.
     How sure it is: high: each reason was compared with live servers, which rejected the same
     statements. It needs the definition of the tables, from the files or a baseline; without it
     nothing is reported.
-    What to do: correct the statement. Write IF NOT EXISTS, or drop the object before it, where it
-    may exist.
+    What to do: correct the statement. If the object may exist, write IF NOT EXISTS, or drop the
+    object before.
     """
     for reason in dict.fromkeys(s.effect.unknown):
         if reason.startswith(REJECTED):
             s.find(
                 "rejected-statement",
-                # that an object exists may be meant: psql goes on behind the error
+                # it may be intended that the object exists: psql continues after the error
                 Severity.WARNING if reason.endswith(" exists") else Severity.CRITICAL,
                 reason,
                 "the statement is not counted; psql stops here (ON_ERROR_STOP) or goes on without it",
@@ -173,7 +173,7 @@ def open_transaction(s: RuleContext) -> None:
     """A transaction does not end in the file that begins it.
 
     What it finds: BEGIN, or the first statement with `\\set AUTOCOMMIT off`, without COMMIT or
-    ROLLBACK behind it.
+    ROLLBACK after it.
     Why it matters: at the end of the file psql rolls back everything since then, without an error.
     The totals include the statements as if they were committed.
     How sure it is: high for psql. A tool that runs the file may commit.
@@ -191,7 +191,7 @@ def open_transaction(s: RuleContext) -> None:
 
 
 def _what_would_tell(s: RuleContext, reasons: list[str]) -> str:
-    """What to do so that the cost of the statement is known, which it is not for these reasons."""
+    """What to do so that the cost of the statement is known; reasons: why it is unknown."""
     if s.statement.decisive:
         return "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.decisive)
     if s.statement.reasons:

@@ -1,4 +1,6 @@
-"""Partitions: defaults, storage, premade ones, loops that make them."""
+"""Partitions: default partitions, storage, partitions created in advance, loops that create
+them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The register of the check's rules: each is one function whose docstring is its page."""
+"""The registry of the check's rules: each is one function whose docstring is its page."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from gpcatalog.effects.relations import Partition
 from gpcatalog.model.rule_registry import RuleRegistry
 
 Check = Callable[[RuleContext], None]
-# About what was written, not about what it costs: no comment excuses these
+# Rules about the text, not about its cost: they cannot be ignored with a comment
 NEVER_IGNORED = frozenset(
     ("syntax-error", "ignore-without-reason", "ignore-unused", "ignore-unknown-rule")
 )
 DEFAULT_LOCK_SLOTS = (
     128 * 250
-)  # max_locks_per_transaction × max_connections as Greenplum is installed
+)  # max_locks_per_transaction × max_connections; the defaults of a Greenplum installation
 
 RULES: RuleRegistry[Check] = RuleRegistry("gpcatalog check --rules")
 rule, every, page = RULES.rule, RULES.every, RULES.page
 
 
 def created(s: RuleContext) -> exp.Create | None:
-    """The CREATE TABLE under judgement, when it is one."""
+    """The tree of the statement if it is a CREATE TABLE; None otherwise."""
     tree = s.statement.tree
     return (
         tree
@@ -36,7 +36,7 @@ def created(s: RuleContext) -> exp.Create | None:
 
 
 def property_of(tree: exp.Create, kind: type[exp.Expression]) -> exp.Expression | None:
-    """Return the property of this type of a CREATE, None where it has none."""
+    """Return the property of this type of a CREATE; None if it has none."""
     properties = tree.args.get("properties")
     return (
         next((p for p in properties.expressions if isinstance(p, kind)), None)
@@ -53,12 +53,12 @@ def name_of(tree: exp.Create) -> exp.Expression:
 
 
 def walk(parts: list[Partition]) -> list[Partition]:
-    """Partitions with everything below them."""
+    """Partitions with all partitions below them."""
     return [x for part in parts for x in part.walk()]
 
 
 class At:
-    """A place in the text for a finding that has no node."""
+    """A position in the text for a finding that has no node."""
 
     def __init__(self, start: int, end: int) -> None:
         self._meta = {"start": start, "end": end}

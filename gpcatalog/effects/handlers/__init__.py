@@ -1,4 +1,6 @@
-"""The effect of each kind of statement on the schema state: one registered handler per kind."""
+"""The effect of each kind of statement on the schema state: one registered handler for each
+kind.
+"""
 
 from gpcatalog.effects.handlers import (  # noqa: F401 - importing them registers their handlers
     alter_columns,

@@ -1,4 +1,4 @@
-"""Actions of ALTER TABLE: their registry, and what they share."""
+"""Actions of ALTER TABLE: their registry, and functions that they share."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def acts(*kinds: str) -> Callable[[Action], Action]:
     return registered(ACTIONS, kinds)
 
 
-# actions that take less than AccessExclusive on the table
+# actions that take a weaker lock than AccessExclusiveLock on the table
 WEAK_LOCK = ("AttachPartition", "ValidateConstraint", "DetachPartition")
 
-# actions that leave every catalog's number of rows as it is
+# actions that do not change the number of rows of any catalog
 NO_ROWS = frozenset(
     """RenameColumnTo RenameConstraint ValidateConstraint ClusterOn EnableDisable ReplicaIdentity RenamePartition TruncatePartition
     AlterConstraint InheritConstraint SetSchema AttachIndex""".split()
@@ -41,13 +41,13 @@ NO_ROWS = frozenset(
 
 
 def action_says_only(action: exp.Expression) -> bool:
-    """Return whether an action of ALTER TABLE is for the table alone (ONLY)."""
+    """Return whether an action of ALTER TABLE applies to the table only (ONLY)."""
     target = action.parent.this if action.parent is not None else None
     return isinstance(target, gx.RelationName) and bool(target.args.get("only"))
 
 
 def affected_tables(state: SchemaState, table: Table, action: exp.Expression) -> list[Table]:
-    """The table, its partitions that are tables of their own here, and the tables that inherit from
+    """The table, its partitions that are separate tables here, and the tables that inherit from
     it.
     """
     only = action_says_only(action)
@@ -57,10 +57,10 @@ def affected_tables(state: SchemaState, table: Table, action: exp.Expression) ->
 def losing(
     family: list[Table], has: Callable[[Table], bool], own: Callable[[Table], bool]
 ) -> set[tuple[str, str]]:
-    """Names of the tables that lose what the first of them loses: those that have it, not as their
-    own, and inherit it from no table that keeps it.
+    """Names of the tables that lose a property when the first of them loses it: those that have it
+    only by inheritance, and not from a table that keeps it.
 
-    family: as `affected_tables` gives it, parents before children
+    family: as returned by `affected_tables`, parents before children
     """
     by_name = {(one.schema, one.name): one for one in family}
     lost = set(list(by_name)[:1])
@@ -73,14 +73,16 @@ def losing(
 
 
 def own_constraints(table: Table, *, own: bool = True) -> None:
-    """Make all constraints that have one row each a table's own, or its parents'."""
+    """Mark all constraints that have one row each as the table's own or, without `own`, as
+    inherited only.
+    """
     table.columns = [replace(c, own_not_null=own and c.not_null) for c in table.columns]
     table.checks = [replace(c, own=own) for c in table.checks]
 
 
 def unknown_toast(table: Table, edition: Edition) -> str:
-    """Return which unknown column types leave it open whether the table has a TOAST relation, or
-    "".
+    """Return a message with the columns of unknown type because of which it is unknown whether the
+    table has a TOAST relation, or "".
     """
     names = [c.name for c in table.columns if not c.type]
     if not names or replace(table, columns=[c for c in table.columns if c.type]).needs_toast(

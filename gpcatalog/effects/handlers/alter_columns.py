@@ -37,7 +37,7 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
         for one in family:
             child = table.inherited and one is not table and not one.parent
             if child and any(c.name == fold(action.this.this) for c in one.columns):
-                continue  # it becomes the same column
+                continue  # the columns are merged
             one.made_alone = one.made_alone and bool(one.foreign)
             had_toast = one.needs_toast(state.edition)
             if state.edition.classic and _columnar(one) and _writes_all(one, effect):
@@ -62,11 +62,11 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
             if made.default and state.edition.base < 11:
                 effect.rewritten = True
             if rewrites:
-                effect.rewritten = True  # and a rewrite notes no encoding
+                effect.rewritten = True  # a rewrite adds no rows of encodings
                 if one.toast_doubt:
                     unknown.append(one.toast_doubt)
-                # nor keeps a TOAST relation that no column needs; of a column-oriented table only
-                # the new column is written
+                # a rewrite keeps no TOAST relation that no column needs; of a column-oriented
+                # table, only the new column is written
                 one.toasted = one.toasted and one.storage is Storage.AO_COLUMN
                 one.lose_directories()
             else:
@@ -86,8 +86,8 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
 
 
 def _writes_all(table: Table, effect: Effect) -> bool:
-    """Whether Greenplum 6 writes all columns of a column-oriented table anew to add one: where it has
-    none, or the statement does something else as well.
+    """Whether Greenplum 6 rewrites all columns of a column-oriented table to add one: if the table
+    has no columns, or the statement also has other actions.
     """
     return not table.columns or any(type(a).__name__ != "AddColumn" for a in effect.actions)
 
@@ -102,8 +102,8 @@ def _columnar(table: Table) -> bool:
 
 
 def _rewritten_by_column(state: SchemaState, table: Table, effect: Effect, default: bool) -> None:
-    """Add the rows that ADD COLUMN leaves on row-oriented append-optimized tables and on rewritten
-    tables.
+    """Add the rows that ADD COLUMN leaves for row-oriented append-optimized tables and for
+    rewritten tables.
     """
     edition = state.edition
     written = (Storage.AO_ROW, Storage.HEAP) if default and edition.classic else (Storage.AO_ROW,)
@@ -118,25 +118,25 @@ def _rewritten_by_column(state: SchemaState, table: Table, effect: Effect, defau
         if table.storage in written:
             table.toasted = False
         table.lose_directories()
-        # the rewrite rebuilds the indexes, which segments note once
+        # the rewrite rebuilds the indexes, which segments record once
         noted = table.extra.get(Instance.SEGMENT.value, Counter())["pg_stat_last_operation"]
         left = {
             Instance.SEGMENT: Counter({"pg_stat_last_operation": max(0, rows * indexes - noted)})
         }
     else:
         left = {instance: Counter({"pg_attribute_encoding": rows}) for instance in Instance}
-        if table.partitioned:  # those of a partition go with it
+        if table.partitioned:  # those of a partition are dropped with it
             table.leave_out("rows of pg_attribute_encoding of added columns")
     for instance, counted in left.items():
         table.extra.setdefault(instance.value, Counter()).update(counted)
 
 
 def set_oids(state: SchemaState, family: list[Table], effect: Effect, *, present: bool) -> None:
-    """Give tables a column of OIDs, or take it away (Greenplum 6)."""
+    """Add a column of OIDs to tables, or remove it (Greenplum 6)."""
     effect.rewritten = effect.rewritten or present
     if len(family) > 1 and not family[0].partitioned:
         effect.add_unknown("OID column of the tables that inherit it")
-        for one in family[1:]:  # a table that has OIDs of its own, too, keeps them
+        for one in family[1:]:  # a table that also has OIDs of its own keeps them
             one.uncounted = one.uncounted or f"OID column of {one.title}"
     with state.changing(effect, *family):
         for one in family:
@@ -144,7 +144,7 @@ def set_oids(state: SchemaState, family: list[Table], effect: Effect, *, present
 
 
 def _drop_owned(state: SchemaState, table: Table, name: str, effect: Effect) -> None:
-    """Drop the sequences that a column owns."""
+    """Drop the sequences that are owned by a column."""
     for sequence in list(table.owned):
         if sequence not in table.owners:
             effect.add_unknown("whether a sequence is owned by the column")
@@ -160,7 +160,9 @@ def _drop_owned(state: SchemaState, table: Table, name: str, effect: Effect) -> 
 def _keeping(
     state: SchemaState, table: Table, family: list[Table], name: str
 ) -> set[tuple[str, str]]:
-    """Child tables that keep a column: it is their own, too, or they inherit it from another."""
+    """Child tables that keep a column, because it is also their own, or because they inherit it
+    from another table.
+    """
     losing, before = {(table.schema, table.name)}, 0
     children = [t for t in family if t is not table and not t.parent]
     while len(losing) > before:
@@ -183,7 +185,7 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
         set_oids(state, family, effect, present=False)
         return
     kept = _keeping(state, table, family, name)
-    if table.inherited and len(family) == 1:  # ONLY: it becomes a column of the children's own
+    if table.inherited and len(family) == 1:  # ONLY: it becomes the children's own column
         for child in [
             t for t in state.inheriting(table) if (table.schema, table.name) in t.inherits
         ]:
@@ -209,7 +211,8 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
                 if not action.args.get("exists"):
                     effect.add_unknown(f"unknown column {name}")
                 continue
-            # what exists keeps its TOAST relation; partitions that come later may have none
+            # existing relations keep their TOAST relation; partitions that are created later may
+            # have none
             if not one.toast_missing and one.columns_call_for_toast(state.edition):
                 one.toasted, one.toasted_at = True, one.dropped + 1
             gone = _with_generated(one, name)
@@ -223,7 +226,7 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
 
 
 def _with_generated(table: Table, name: str) -> set[str]:
-    """A column, with those that are generated from it."""
+    """A column and the columns that are generated from it."""
     gone = {name}
     while more := {c.name for c in table.columns if c.generated & gone} - gone:
         gone |= more
@@ -231,7 +234,7 @@ def _with_generated(table: Table, name: str) -> set[str]:
 
 
 def drop_references(state: SchemaState, table: Table, gone: set[str], effect: Effect) -> None:
-    """Drop the foreign keys that reference columns of a table, which still has them."""
+    """Drop the foreign keys that reference columns of a table, before these columns are dropped."""
     key = table.schema, table.name
     for other in state.tables.values() if key in state.ties.referenced else ():
         if not any(f.target == key for f in other.foreign):
@@ -249,7 +252,7 @@ def drop_references(state: SchemaState, table: Table, gone: set[str], effect: Ef
 def _retype(
     state: SchemaState, table: Table, at: int, kind: exp.Expression, effect: Effect
 ) -> None:
-    """Give a column another type."""
+    """Change the type of a column."""
     called = table.needs_toast(state.edition) and not table.toasted
     new, typmod = state.types.resolved(*catalog_type(kind))
     if not new:
@@ -261,11 +264,11 @@ def _retype(
         table.columns[at], type=new, typmod=typmod, own_type=own, sized=sized(kind)
     )
     if called and not table.needs_toast(state.edition):
-        table.toasted = False  # only a rewrite makes a type of a fixed length
+        table.toasted = False  # a change to a type of fixed length is always a rewrite
 
 
 def _required(table: Table, name: str) -> tuple[bool, bool]:
-    """Whether a column is NOT NULL, and by the table's own constraint."""
+    """Whether a column is NOT NULL, and whether by the table's own constraint."""
     found = next((c for c in table.columns if c.name == name), None)
     return (found.not_null, found.own_not_null) if found is not None else (False, False)
 
@@ -311,7 +314,7 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                         one.toasted, one.toasted_at = (
                             True,
                             one.dropped,
-                        )  # a relation that is there stays
+                        )  # an existing relation remains
                     one.columns[at] = replace(c, plain=plain)
                 elif form == "SET NOT NULL":
                     require(one, (name,), own=one is table)

@@ -54,15 +54,16 @@ def _grow(
     effect: Effect,
     above_part: Partition | None = None,
 ) -> None:
-    """ADD PARTITION next to `siblings`, which are `level` levels below the root's partitions.
+    """Add a partition next to `siblings`, which are `level` levels below the root's partitions.
 
-    above_part: the partition that they are in
+    above_part: the partition that contains them
     """
     if level >= len(table.levels):
         effect.add_unknown(f"{REJECTED}{table.title} has no partitions at level {level + 1}")
         return
     grower = PartitionExpander(state.edition, table, state.zone, table.options)
-    # Greenplum 6 stores an added partition as heap by default, whatever the storage of the table
+    # Greenplum 6 stores an added partition as heap by default, independent of the storage of the
+    # table
     above = table.storage
     if state.edition.classic:
         above = storage_of(state.defaults.options, "", Storage.HEAP, state.edition)
@@ -72,7 +73,7 @@ def _grow(
             or any(element.args.get("encoding") is not None for element in x.template or ())
             for x in templates
         ):
-            above = table.storage  # encodings of columns can be kept in no other way
+            above = table.storage  # column encodings cannot be kept in any other way
     first = (
         len(siblings) + 1 if state.edition.classic else _free_number(state, table, parent, level)
     )
@@ -111,7 +112,7 @@ def _into_template(
     action: exp.Expression,
     effect: Effect,
 ) -> None:
-    """The template takes an added subpartition over if it has no part at that place yet
+    """Add a new subpartition to the template if the template has no element at that position yet
     (measured on Greenplum 6).
     """
     elements = level.template or []
@@ -132,7 +133,7 @@ def _into_template(
 
 
 def _places(level: Level, siblings: list[Partition], parts: list[Partition]) -> set[int]:
-    """Places that an added partition may have among its siblings, from 1; 0 for the default."""
+    """Positions that an added partition may have among its siblings, from 1; 0 for the default."""
     if all(part.default for part in parts):
         return {0}
     others = [part for part in siblings if not part.default]
@@ -142,7 +143,7 @@ def _places(level: Level, siblings: list[Partition], parts: list[Partition]) -> 
     if level.strategy == "list":
         return {len(others) + 1}
     if level.gaps:
-        return {*anywhere, len(others) + 2}  # its number may be higher by those that are gone
+        return {*anywhere, len(others) + 2}  # dropped partitions may increase its number
     for ends in ("upper", "lower"):
         own, known = getattr(parts[0], ends), [getattr(part, ends) for part in others]
         try:
@@ -154,14 +155,16 @@ def _places(level: Level, siblings: list[Partition], parts: list[Partition]) -> 
 
 
 def _doubt_equal_indexes(state: SchemaState, table: Table, effect: Effect) -> None:
-    """Note that a new partition on Greenplum 6 gets one index where its table has equal ones."""
+    """Note that a new partition on Greenplum 6 gets one index if its table has several equal
+    indexes.
+    """
     alike = {like_of(k.simple, True) if k.constraint else k.like for k in table.indexes}
     if state.edition.classic and len(alike) < len(table.indexes):
         effect.add_unknown("indexes of a new partition, of those that are equal")
 
 
 def _free_number(state: SchemaState, table: Table, parent: str, level: int) -> int:
-    """The number in the name of an added partition without a name: 1, 11, 12 and so on, the first
+    """The number in the name of an added partition without a name: the first of 1, 11, 12 and so on
     that no relation has (measured on Greenplum 7).
     """
     known = (state.leaf_of, state.tables, state.views, state.sequences)
@@ -169,13 +172,15 @@ def _free_number(state: SchemaState, table: Table, parent: str, level: int) -> i
         key = (table.schema, child_name(parent, level + 1, str(number)))
         if not any(key in names for names in known):
             return number
-    raise AssertionError  # the numbers do not end
+    raise AssertionError  # the sequence of numbers is infinite
 
 
 def _each(
     state: SchemaState, table: Table, parts: list[Partition], effect: Effect, sign: int
 ) -> None:
-    """Rows of partitions that come or go beyond their shapes."""
+    """Add to the effect the rows of created (sign 1) or removed (-1) partitions that are not part
+    of their shapes.
+    """
     number = sum(1 for part in parts for _ in part.walk())
     rows = Counter({catalog: n * number for catalog, n in table.each(state.edition).items()})
     rows.update(table.odd_rows(parts, state.edition))
@@ -226,7 +231,9 @@ def _target(
     effect: Effect,
     optional: bool = False,
 ) -> Partition | None:
-    """Return the partition that an action names, or None; notes it when it cannot be identified."""
+    """Return the partition that an action names; if it cannot be identified, note this and return
+    None.
+    """
     kind = (
         PartitionExpander(state.edition, table, state.zone, table.options).kind(level)
         if level < len(table.levels)
@@ -238,8 +245,8 @@ def _target(
         effect.add_unknown(str(e))
         return None
     named = action.args.get("target") or action.args.get("ref") or action.args.get("this")
-    # partitions that are tables of their own are not searched: one of them may hold a value that no
-    # other has, and ranks count them, too
+    # separate tables are not searched: one of them may contain a value that no other partition has,
+    # and ranks count them, too
     words = list(named.walk()) if isinstance(named, exp.Expression) else []
     by_rank = any(node.args.get("rank") is not None for node in words)
     by_value = any(node.args.get("values") is not None for node in words)
@@ -254,7 +261,7 @@ def _target(
 def _alter_partition(
     state: SchemaState, table: Table, action: exp.Expression, effect: Effect
 ) -> None:
-    """ALTER PARTITION … ACTION: the action on a partition that has partitions of its own."""
+    """ALTER PARTITION … ACTION: apply the action to a partition that has subpartitions."""
     if not table.levels:
         effect.add_unknown("partition not identified")
         return
@@ -306,7 +313,9 @@ def _rename_among(
     level: int,
     parent: str,
 ) -> None:
-    """Rename a partition: its relation and those below it follow (measured on both Greenplums)."""
+    """Rename a partition: its relation and those below it are renamed, too (measured on both
+    Greenplum versions).
+    """
     part = _target(state, table, siblings, action, level, Effect())
     if part is None:
         return
@@ -333,7 +342,7 @@ def _split_among(
     parent: str,
     effect: Effect,
 ) -> None:
-    """SPLIT: one partition more of the kind that is split."""
+    """SPLIT: add one more partition like the one that is split."""
     effect.verb = "split partition"
     effect.leaves_made += 1
     effect.rewritten = True
@@ -361,7 +370,7 @@ def _split_among(
     if any(one.odd != Odd() for one in part.walk()) or table.only:
         effect.add_unknown("indexes and TOAST relation of the split partition")
     _doubt_equal_indexes(state, table, effect)
-    if state.edition.classic:  # their constraints are no longer those of the table
+    if state.edition.classic:  # their constraints no longer belong to those of the table
         table.leave_out("constraints after SPLIT PARTITION")
     bounds = max((p.bounds for p in siblings), default=1)
     new = replace(
@@ -380,7 +389,7 @@ def _split_among(
             part.storage = new.storage = storage_of(
                 state.defaults.options, "", part.storage, state.edition
             )
-        if part.partition not in names and len(fresh) > 1:  # both get another name
+        if part.partition not in names and len(fresh) > 1:  # both get a new name
             state.leaf_of.pop((part.schema or table.schema, part.name), None)
             part.partition, part.name = fresh[1], child_name(parent, level + 1, fresh[1])
         siblings.append(new)
@@ -438,7 +447,7 @@ def _exchange_with(
         if not same and not other.indexes:
             other.indexes = list(
                 table.indexes
-            )  # it gets those of the table, and the partition keeps its own
+            )  # the table gets those of the partitioned table, and the partition keeps its own
         part.storage, other.storage = other.storage, part.storage
         own = table.unlogged if part.unlogged is None else part.unlogged
         part.unlogged, other.unlogged = other.unlogged, own
@@ -447,7 +456,9 @@ def _exchange_with(
 
 
 def _doubt_external(state: SchemaState, name: exp.Expression) -> None:
-    """An external or foreign table that is a partition from here on gets the columns of its table."""
+    """Mark the columns of an external or foreign table that becomes a partition as unknown: it gets
+    the columns of its table.
+    """
     key = state.known_name(name, state.views)
     if key in state.views:
         state.views[key] = replace(state.views[key], columns=None, output=None)
@@ -518,7 +529,7 @@ def _detach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
     if any(k.constraint for k in child.indexes):
         effect.minor.append("constraints kept by the detached table")
     with state.changing(effect, child):
-        # PostgreSQL 19 makes none
+        # PostgreSQL 19 creates no constraint
         if action.args.get("concurrently") and child.parent and state.edition.base < 19:
             # the bound becomes a CHECK constraint
             read = _keys_above(state, child)
@@ -547,7 +558,7 @@ def _detach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
 
 
 def _keys_above(state: SchemaState, child: Table) -> set[str] | None:
-    """Columns of the partition keys of all tables above; None where one is not known."""
+    """Columns of the partition keys of all tables above; None if one is unknown."""
     found: set[str] = set()
     above = child.parent
     while above is not None:
@@ -560,7 +571,7 @@ def _keys_above(state: SchemaState, child: Table) -> set[str] | None:
 
 
 def _note(state: SchemaState, child: Table) -> None:
-    """Segments note once that a partition was attached or detached."""
+    """Add the row with which segments record once that a partition was attached or detached."""
     if state.edition.greenplum:
         child.extra.setdefault(Instance.SEGMENT.value, Counter())["pg_stat_last_operation"] = 1
 

@@ -1,5 +1,5 @@
 """ALTER TABLE, ALTER INDEX and ALTER VIEW: dispatch of actions, constraints and properties of the
-table; what is unknown is noted.
+table; records what is unknown.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ _EARLIER = "earlier change to"
 
 
 def _pass(action: exp.Expression) -> int:
-    """The server drops first, then changes types, then adds columns, then all the rest, whatever order is written."""
+    """The rank of an action in the server's order, independent of the written order: first drops,
+    then changes of types, then new columns, then all others.
+    """
     if type(action).__name__ == "AlterColumnAction":
         return 1 if action.args.get("kind") is not None else 3
     return {"DropColumn": 0, "DropConstraint": 0, "AddColumn": 2}.get(type(action).__name__, 3)
@@ -108,10 +110,10 @@ def _pass(action: exp.Expression) -> int:
 def _alter_no_table(
     state: SchemaState, tree: exp.Expression, actions: list[exp.Expression], effect: Effect
 ) -> Effect:
-    """The effect on what is no known table: a sequence, an index, a partition or an unknown
-    table.
+    """The effect on an object that is not a known table: a sequence, an index, a partition or an
+    unknown table.
 
-    effect: begun as that of a table
+    effect: the effect so far, as for a table
     """
     if (sequence := state.known_name(tree.this, state.sequences)) in state.sequences:
         effect.exclusive = False
@@ -154,7 +156,7 @@ def _alter_no_table(
 def _move_sequence(
     state: SchemaState, sequence: tuple[str, str], actions: list[exp.Expression]
 ) -> None:
-    """Give a sequence, by (schema, name), the name and the schema that actions say."""
+    """Change the name and the schema of a sequence, by (schema, name), as the actions specify."""
     for action in actions:
         kind = type(action).__name__
         schema, name = sequence
@@ -170,8 +172,8 @@ def _move_sequence(
 
 
 def _uncount_moved(state: SchemaState, actions: list[exp.Expression], reason: str) -> None:
-    """The tables that actions of an unknown effect exchange, attach or detach are unknown after it,
-    too: their relations are the partition's, or those of nobody knows which.
+    """Mark the tables that actions with an unknown effect exchange, attach or detach as unknown:
+    their relations are then those of a partition, or unknown.
     """
     for action in actions:
         for node in action.walk():
@@ -186,7 +188,7 @@ def _uncount_moved(state: SchemaState, actions: list[exp.Expression], reason: st
 def _alter_partition_alone(
     state: SchemaState, table: Table, path: list[Partition], actions: list[exp.Expression]
 ) -> None:
-    """Change a partition's name or schema, where partitions are no tables of their own here."""
+    """Change the name or schema of a partition that is not a separate table here."""
     part = path[-1]
     for action in actions:
         if type(action).__name__ == "RenameTo":
@@ -196,7 +198,7 @@ def _alter_partition_alone(
     state.keep(table, path)
 
 
-# the other actions create a TOAST relation that is missing
+# all other actions create a missing TOAST relation
 _NO_TOAST = ("RenameTo", "RenameColumnTo", "RenameConstraint", "SetSchema")
 
 
@@ -242,7 +244,7 @@ def _add_constraint(
     if isinstance(element.args.get("kind"), gx.ReferencesConstraint):
         state.find(
             element.args["kind"].this
-        )  # a partition becomes a table of its own now, not while changes are measured
+        )  # a partition becomes a separate table now, not while changes are measured
     if not action_says_only(action):
         state.separate_odd(table)
     family = affected_tables(state, table, action)
@@ -280,13 +282,13 @@ def _add_constraint(
 
 
 def _inherit_constraint(child: Table, element: exp.Expression, checks: list[Check]) -> None:
-    """Inherit CHECK constraints, unless the child has one of that name, and NOT NULL; neither if it
-    says NO INHERIT.
+    """Inherit CHECK constraints, unless the child has one of that name, and NOT NULL; neither with
+    NO INHERIT.
 
-    checks: those that its parent got
+    checks: the constraints that its parent got
     """
     names = {c.name for c in child.checks}
-    if child.parent is not None:  # of a partition it becomes that of its table
+    if child.parent is not None:  # in a partition, it becomes that of its table
         merged = {c.name for c in checks}
         child.checks = [replace(c, own=c.own and c.name not in merged) for c in child.checks]
     child.checks += [replace(c, own=False) for c in checks if not c.alone and c.name not in names]
@@ -342,10 +344,10 @@ def _drop_constraint(
     family = affected_tables(state, table, action)
     unchecked = losing(family, lambda t: _check(t, name) is not None, lambda t: _owns(t, name))
     if state.edition.greenplum and any(_owns(one, name) for one in family[1:]):
-        for one in family:  # segments drop those that the coordinator keeps
+        for one in family:  # segments drop constraints that the coordinator keeps
             one.leave_out(_ON_SEGMENTS)
         effect.minor.append(_ON_SEGMENTS)
-    if len(family) == 1:  # ONLY: it becomes the children's own
+    if len(family) == 1:  # ONLY: it becomes the children's own constraint
         _own_check([*state.partitions_of(table), *state.inheriting(table)], table, name)
     with state.changing(effect, *family):
         for one in family:
@@ -357,7 +359,7 @@ def _drop_constraint(
             one.foreign = [f for f in one.foreign if f.name != name]
     if found and str(action.args.get("behavior") or "") == "CASCADE":
         keys = {(t.schema, t.name) for t in family}
-        # a view that groups by the key and selects other columns depends on it
+        # a view that groups by the key and selects other columns depends on the key
         if doubt_views(state, keys, "views dropped by CASCADE"):
             effect.add_unknown("views dropped by CASCADE")
         for other in state.tables.values():
@@ -388,7 +390,9 @@ def _own_check(children: list[Table], table: Table, name: str) -> None:
 def _alter_constraint(
     state: SchemaState, table: Table, action: exp.Expression, effect: Effect
 ) -> None:
-    """A foreign key that is not enforced has no triggers (PostgreSQL 18)."""
+    """ALTER CONSTRAINT [NOT] ENFORCED: a foreign key that is not enforced has no triggers
+    (PostgreSQL 18).
+    """
     traits = traits_of(action)
     if traits.isdisjoint(("ENFORCED", "NOT ENFORCED")):
         return
@@ -403,7 +407,9 @@ def _alter_constraint(
 def _inherit_named(
     state: SchemaState, table: Table, action: exp.Expression, effect: Effect
 ) -> None:
-    """ALTER CONSTRAINT … INHERIT and NO INHERIT of a NOT NULL constraint, whose name is not kept."""
+    """ALTER CONSTRAINT … INHERIT and NO INHERIT of a NOT NULL constraint, whose name is not
+    stored.
+    """
     family = [table, *state.partitions_of(table), *state.inheriting(table)]
     if len(family) > 1:
         effect.minor.append(NOT_NULL)
@@ -416,8 +422,8 @@ def _change_storage(
 ) -> None:
     """Change the storage of a plain table of Greenplum 7.
 
-    Measured on 7.0.0: it keeps the system columns that it was created with, and a
-    table that was column-oriented gets its TOAST relation with the next ALTER TABLE only."""
+    Measured on 7.0.0: the table keeps the system columns that it was created with, and a table that
+    was column-oriented gets its TOAST relation only with the next ALTER TABLE."""
     plain = not (table.partitioned or table.levels or table.parent or table.inherited)
     if not plain or not table.known or not state.edition.greenplum or state.edition.classic:
         table.known = False
@@ -454,7 +460,7 @@ def _change_storage(
 
 @acts("ExpandTable")
 def _expand(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
-    """EXPAND TABLE: rows move to new segments; the relations stay."""
+    """EXPAND TABLE: rows are moved to new segments; the relations remain."""
     effect.rewritten = True
     effect.minor.append("catalog rows of the expansion")
 
@@ -488,7 +494,7 @@ def _set_table(state: SchemaState, table: Table, action: exp.Expression, effect:
             table.unlogged = form == "SET UNLOGGED"
     elif form in ("SET WITH OIDS", "SET WITHOUT OIDS"):
         if not state.edition.classic:
-            return  # other servers take WITHOUT OIDS and do nothing
+            return  # other servers accept WITHOUT OIDS and do nothing
         set_oids(
             state, affected_tables(state, table, action), effect, present=form == "SET WITH OIDS"
         )
@@ -521,7 +527,7 @@ def _rename_constraint(
 
 @acts("SetSchema")
 def _set_schema(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
-    if fold(action.this) in ("pg_catalog", "pg_temp"):  # nothing depends on those of the server
+    if fold(action.this) in ("pg_catalog", "pg_temp"):  # no dependency on system schemas
         effect.minor.append("dependency on the schema")
         table.leave_out("dependency on the schema")
     move_table(state, table, fold(action.this), table.name)
@@ -554,8 +560,8 @@ def _owner(state: SchemaState, table: Table, action: exp.Expression, effect: Eff
 
 @handles("Vacuum", "Cluster", "Repack")
 def rewrite(state: SchemaState, tree: exp.Expression) -> Effect:
-    """VACUUM FULL, CLUSTER and REPACK write tables anew: a TOAST relation that no column calls for
-    any more may go.
+    """VACUUM FULL, CLUSTER and REPACK rewrite tables: a TOAST relation that no column needs any
+    more may be removed.
     """
     effect = Effect()
     if type(tree).__name__ == "Vacuum" and "FULL" not in tree.sql("greenplum").upper():
@@ -587,7 +593,7 @@ def rewrite(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("AlterTable", "AlterIndex", "AlterView", "AlterMaterializedView")
 def alter_relation(state: SchemaState, tree: exp.Expression) -> Effect:
-    """ALTER of a view, index or sequence that is written as ALTER TABLE, too."""
+    """ALTER of a view, index or sequence, also if it is written as ALTER TABLE."""
     if (
         tree.args.get("this") is not None
         and state.known_name(tree.this, state.views) in state.views

@@ -1,4 +1,4 @@
-"""CREATE TABLE in all its forms."""
+"""All forms of CREATE TABLE."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ON = ("true", "on", "1", "yes", "t", "y")
 class _Clauses:
     """Clauses of CREATE TABLE that its storage, columns and partitions depend on.
 
-    method: of USING, "" without one; parents: of INHERITS, those that are known
+    method: access method of USING, "" without it; parents: known tables of INHERITS
     """
 
     method: str = ""
@@ -56,7 +56,7 @@ _BOTH = "a temporary and a permanent table {}"
 
 @handles("Create")
 def create(state: SchemaState, tree: exp.Create) -> Effect:
-    """CREATE TABLE, VIEW, INDEX and their relatives."""
+    """CREATE of a table, view, index, or external or foreign table."""
     kind = tree.args.get("kind")
     if kind == "INDEX":
         return create_index(state, tree)
@@ -115,7 +115,9 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
 def _apply_properties(
     state: SchemaState, table: Table, properties: list[exp.Expression]
 ) -> _Clauses:
-    """Note on the table what its clauses say of it; return those that its definition waits for."""
+    """Set the properties of the table that its clauses specify; return the clauses that its
+    definition needs later.
+    """
     found = _Clauses()
     for p in properties:
         if isinstance(p, gx.StorageOptions):
@@ -150,7 +152,7 @@ def _apply_properties(
 
 
 def _expand_partitions(state: SchemaState, table: Table, by: exp.Expression) -> None:
-    """Levels and partitions of PARTITION BY; the table is uncounted where they are unknown."""
+    """Set the levels and partitions of PARTITION BY; the table is uncounted if they are unknown."""
     table.levels = levels_of(by)
     table.partitioned = True
     template_sizes(state.edition, table, state.zone)
@@ -168,7 +170,7 @@ def _expand_partitions(state: SchemaState, table: Table, by: exp.Expression) -> 
 
 
 def created(state: SchemaState, table: Table, of: exp.Expression | None = None) -> Effect:
-    """Keep a new table and return the effect of its creation; of: the clause PARTITION OF."""
+    """Store a new table and return the effect of its creation; of: the clause PARTITION OF."""
     key = table.schema, table.name
     there = None if state.opaque or key in state.before else state.tables.get(key)
     if there is not None and there.temporary == table.temporary and not there.uncounted:
@@ -208,7 +210,7 @@ def created(state: SchemaState, table: Table, of: exp.Expression | None = None) 
 
 
 def set_storage(state: SchemaState, table: Table, method: str) -> None:
-    """Its storage, by its own options or the session's."""
+    """Set the storage of a table, by its own options or the settings of the session."""
     own = table.options
     options = own
     if state.edition.classic:
@@ -224,7 +226,7 @@ def set_storage(state: SchemaState, table: Table, method: str) -> None:
 
 
 def inherit_columns(state: SchemaState, table: Table, node: exp.Expression) -> list[Table]:
-    """Return the parents of INHERITS; an unknown one makes the table unknown."""
+    """Return the parents of INHERITS; an unknown parent makes the table unknown."""
     parents = []
     for name in node.expressions:
         parent = state.find(name)
@@ -241,7 +243,7 @@ def inherit_columns(state: SchemaState, table: Table, node: exp.Expression) -> l
 
 
 def inherit_partition(state: SchemaState, table: Table, of: exp.Expression, method: str) -> None:
-    """Take columns, keys, checks and storage over from the parent of PARTITION OF."""
+    """Copy columns, keys, checks and storage from the parent of PARTITION OF."""
     parent = state.find(of.this)
     table.parent = qualified(of.this) if parent is None else (parent.schema, parent.name)
     if parent is None or not parent.known:
@@ -268,7 +270,7 @@ def inherit_partition(state: SchemaState, table: Table, of: exp.Expression, meth
 def columns_of_query(
     state: SchemaState, table: Table, query: exp.Expression, names: list[exp.Expression]
 ) -> None:
-    """Columns of CREATE TABLE AS and SELECT INTO, as known from the query."""
+    """Set the columns of CREATE TABLE AS and SELECT INTO, if the query determines them."""
     try:
         found = columns_of(state, query)
     except Unknown as e:

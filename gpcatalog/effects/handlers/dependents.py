@@ -1,9 +1,9 @@
 """DROP … CASCADE of objects that are not relations, and DROP OWNED: tables and views that may have
-lost something are unknown from there on.
+lost something are unknown afterwards.
 
-Which column, index or view uses a function, a type or a collation is not followed. So the tables
-are distinguished by what they have: an index on an expression can use any function, an index on
-plain columns none.
+It is not analyzed which column, index or view uses a function, a type or a collation. Therefore,
+tables are distinguished by their objects: an index on an expression can use any function, an index
+on plain columns none.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Holds = Callable[["SchemaState", Table], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """What may be dropped with an object: tables (or some of their indexes and columns), views,
-    external and foreign tables; owned: sequences and types, too.
+    """Objects that may be dropped with an object: tables (or some of their indexes and columns),
+    views, external and foreign tables; owned: also sequences and types.
     """
 
     tables: Holds | None = None
@@ -44,8 +44,8 @@ def _all(_: SchemaState, __: Table) -> bool:
 
 
 def _with_expressions(state: SchemaState, table: Table) -> bool:
-    """It has an index that is not on plain columns, a generated column, or a column of a type that
-    is not the server's.
+    """Whether a table may have an index that is not on plain columns, a generated column, or a
+    column of a type that is not the server's own.
     """
     keys = [*table.indexes, *table.only]
     keys += [key for part in table.relations() for key in part.odd.keys]
@@ -57,7 +57,7 @@ def _with_expressions(state: SchemaState, table: Table) -> bool:
 
 
 def _indexed(state: SchemaState, table: Table) -> bool:
-    """It has an index or a key, of its own or of a partition."""
+    """Whether a table may have an index or a key, of its own or of a partition."""
     return (
         not table.known
         or bool(table.indexes or table.only)
@@ -66,10 +66,11 @@ def _indexed(state: SchemaState, table: Table) -> bool:
 
 
 def _with_types(state: SchemaState, table: Table) -> bool:
-    """It may have a column of a type that is not the server's, and an index of that column.
+    """Whether a table may have a column of a type that is not the server's own, and an index on
+    that column.
 
-    Columns are kept with the built-in type that an enum or a domain is stored as. A column that is
-    dropped keeps its row, an index of it does not.
+    For an enum or a domain, a column here has the built-in type in which it is stored. A dropped
+    column keeps its row, an index on it does not.
     """
     return _indexed(state, table) or any(not_built_in(state, c.type) for c in table.columns)
 
@@ -82,7 +83,7 @@ def not_built_in(state: SchemaState, kind: str) -> bool:
 
 _CODE = Reach(tables=_with_expressions, foreign=True)
 _ANYTHING = Reach(tables=_all, foreign=True)
-# by the kind of object, or the kind of statement where it has one of its own
+# by the kind of object, or by the kind of statement if it has one of its own
 _REACH: dict[str, Reach] = {
     "DropFunction": _CODE,
     "DropAggregate": _CODE,
@@ -104,7 +105,7 @@ _REACH: dict[str, Reach] = {
 }
 # objects on which no relation, column or index depends
 ALONE = frozenset(("TRIGGER", "POLICY", "STATISTICS", "CONVERSION", "PUBLICATION", "EVENT TRIGGER"))
-# statements whose objects indexes, columns and views of other schemas can use
+# statements that create objects that indexes, columns and views of other schemas can use
 _USED_ELSEWHERE = {
     "CreateCollation": _all,
     "CreateOperator": _indexed,
@@ -119,9 +120,9 @@ _USED_ELSEWHERE = {
 
 
 def doubt(state: SchemaState, reach: Reach, reason: str) -> bool:
-    """Make unknown what may be gone; return whether there is any.
+    """Mark objects that may have been dropped as unknown; return whether there are any.
 
-    Tables of a baseline that are read later are judged when they are.
+    Tables of a baseline that are read later are tested when they are read.
     """
     found = False
     if reach.tables is not None and state.existing is not None:
@@ -149,8 +150,8 @@ def doubt(state: SchemaState, reach: Reach, reason: str) -> bool:
 
 
 def _schema_of(state: SchemaState, tree: exp.Expression) -> str:
-    """Schema of an object that is created; "" for the first of a search_path that the script does
-    not set.
+    """The schema of an object that is created; "" for the first schema of a search_path that the
+    script does not set.
     """
     name = tree.args.get("this") or tree.args.get("class")
     if isinstance(name, gx.Operator):
@@ -160,7 +161,7 @@ def _schema_of(state: SchemaState, tree: exp.Expression) -> str:
 
 
 def note_dependents(state: SchemaState, tree: exp.Expression, effect: Effect) -> None:
-    """Doubt what a statement may have taken along."""
+    """Mark dependent objects that a statement may have dropped as unknown."""
     kind = type(tree).__name__
     if kind in _USED_ELSEWHERE:
         state.usable.setdefault(_schema_of(state, tree), {})[kind] = _USED_ELSEWHERE[kind]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @handles("DropObject")
 def drop(state: SchemaState, tree: exp.Expression) -> Effect:
-    """DROP of any kind of object, by its registered function."""
+    """DROP of an object, by the function that is registered for its kind."""
     effect = Effect(verb="drop")
     if tree.args.get("indexes"):
         return drop_indexes(state, tree)
@@ -42,7 +42,7 @@ def drop_tables(state: SchemaState, tree: exp.Expression) -> Effect:
     """DROP TABLE and DROP MATERIALIZED VIEW."""
     effect = Effect(verb="drop")
     cascade = cascades(tree)
-    dropped: set[tuple[str, str]] = set()  # by this statement
+    dropped: set[tuple[str, str]] = set()  # dropped by this statement
     for name in tree.args.get("names") or ():
         table = state.find(name)
         if table is None and any(qualified(name) in (key, ("", key[1])) for key in dropped):

@@ -1,6 +1,6 @@
 """Code that runs with a statement that does not name it: triggers, event triggers, prepared
-statements, functions called from any query, and those that the definition of a table, view or
-domain calls.
+statements, functions called from any query, and functions called by the definition of a table, view
+or domain.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from gpcatalog.effects.relations import Table
     from gpcatalog.effects.schema_state import SchemaState
 
-# statements that run queries or expressions; SELECT and CALL have handlers that look at calls
-# statements that compute expressions of indexes that there are
+# statements that compute expressions of existing indexes
 _BUILDS_INDEXES = frozenset("Reindex Cluster Vacuum Analyze Repack".split())
+# statements that run queries or expressions; the handlers of SELECT and CALL examine calls
 _RUNS_QUERIES = frozenset(
     "Insert Update Delete MergeRows Values Copy AlterTable AlterDomain".split()
 )
 _QUERIES = frozenset("Select Union Intersect Except TableQuery CallProcedure".split())
 _CHANGES_ROWS = frozenset("Insert Update Delete MergeRows Truncate TruncateTable Copy".split())
-# objects that run a function where no statement names them
+# objects that run a function without being named in a statement
 _RUN_UNNAMED = {
     "CreateOperator": "an operator",
     "CreateOperatorClass": "an operator class",
@@ -38,7 +38,7 @@ _RUN_UNNAMED = {
     "CreateTransform": "a transform",
     "CreateTextSearch": "an object of text search",
 }
-# statements that event triggers do not see
+# statements that do not fire event triggers
 _UNSEEN = ("Database", "Role", "Tablespace", "EventTrigger", "ResourceQueue", "ResourceGroup")
 _SEEN = ("Create", "Alter", "Drop", "Comment", "Grant", "Revoke", "SecurityLabel", "Refresh")
 
@@ -47,14 +47,14 @@ _SEEN = ("Create", "Alter", "Drop", "Comment", "Grant", "Revoke", "SecurityLabel
 class HiddenCode:
     """Code of the script that later statements run.
 
-    reach:    what may run DDL
-    events:   event triggers: their function, and whether they are enabled
+    reach: objects that may run DDL
+    events: event triggers by name: their function, and whether they are enabled
     prepared: statements by name
-    cursors:  their queries by name
-    rules:    name of a table or view to the tables that its rules write, and whether rows that they
-              have may change
-    names:    name of a table or view to others that it has or had
-    held:     queries of cursors WITH HOLD that COMMIT runs
+    cursors: queries of cursors by name
+    rules: name of a table or view to the tables that its rules write, and whether existing rows of
+        these tables may change
+    names: name of a table or view to other names that it has or had
+    held: queries of cursors WITH HOLD that COMMIT runs
     """
 
     reach: Reach = field(default_factory=Reach)
@@ -66,7 +66,7 @@ class HiddenCode:
     held: list[exp.Expression] = field(default_factory=list)
 
     def copy(self) -> HiddenCode:
-        """Return a copy to be changed apart."""
+        """Return an independent copy."""
         return HiddenCode(
             self.reach.copy(),
             dict(self.events),
@@ -79,7 +79,7 @@ class HiddenCode:
 
 
 def _name(node: object) -> str:
-    """Last part of a name, folded."""
+    """The last part of a name, folded."""
     if isinstance(node, exp.Table):
         return qualified(node)[1]
     if isinstance(node, exp.Dot):
@@ -91,7 +91,7 @@ def _keep(state: SchemaState, tree: exp.Expression, kind: str) -> None:
     code = state.hidden
     args = tree.args
     if kind == "CreateTrigger":
-        # a function of another script is taken to change rows, as everywhere
+        # a function of another script is assumed to change rows, as everywhere
         table, function = _name(args.get("table")), _name(args.get("function"))
         code.reach.link(Use.WRITE, table, f"a trigger of {table}", {function}, Use.CALL)
     elif kind == "CreateEventTrigger":
@@ -121,7 +121,7 @@ def _keep(state: SchemaState, tree: exp.Expression, kind: str) -> None:
 
 
 def _new_name(tree: exp.Expression) -> str:
-    """What an object is called from here on; "" if that does not change, or is that of a part."""
+    """The new name of an object; "" if it is not renamed, or if only a part of it is."""
     move, plain = tree.args.get("move"), tree.args.get("rename")
     if isinstance(move, exp.Expression) and type(move).__name__ == "RenameTo":
         return _name(move.this)
@@ -137,7 +137,7 @@ def _rename(code: HiddenCode, old: str, new: str) -> None:
 
 
 def _words(tree: exp.Expression) -> set[str]:
-    """Return all names in a statement, each part by itself."""
+    """Return all names in a statement, each part separately."""
     calls = (call.this for call in tree.find_all(exp.Anonymous))
     return {fold(name) for name in tree.find_all(exp.Identifier)} | {
         name.lower() for name in calls if isinstance(name, str)
@@ -145,7 +145,7 @@ def _words(tree: exp.Expression) -> set[str]:
 
 
 def _note_definition(state: SchemaState, tree: exp.Expression, kind: str) -> None:
-    """Note what an object calls, from its definition."""
+    """Record the functions that the definition of an object calls."""
     reach, args = state.hidden.reach, tree.args
     words = _words(tree)
     table = _name(args.get("table") or args.get("this"))
@@ -155,7 +155,7 @@ def _note_definition(state: SchemaState, tree: exp.Expression, kind: str) -> Non
     elif kind in ("CreateDomain", "AlterDomain", "CreateType"):
         what = f"functions called by domain or type {table}"
         reach.link(Use.READ, table, what, words, Use.CALL, Use.READ)
-        if kind == "AlterDomain":  # tables that have columns of it are not looked for
+        if kind == "AlterDomain":  # tables with columns of the domain are not determined
             what = f"functions called by domain {table}"
             reach.link(Use.ANY, "", what, words - {table}, Use.CALL, Use.READ)
     elif kind in ("CreatePolicy", "AlterPolicy"):
@@ -183,7 +183,7 @@ def _note_definition(state: SchemaState, tree: exp.Expression, kind: str) -> Non
 
 
 def _note_create(state: SchemaState, tree: exp.Expression, words: set[str]) -> None:
-    """Note what a new table, view or index calls."""
+    """Record the functions that a new table, view or index calls."""
     reach, what = state.hidden.reach, str(tree.args.get("kind"))
     calls = (Use.CALL, Use.READ)
     if what == "INDEX":
@@ -209,7 +209,9 @@ def _note_create(state: SchemaState, tree: exp.Expression, words: set[str]) -> N
 
 
 def _note_table(reach: Reach, tree: exp.Expression, name: str, words: set[str]) -> None:
-    """Note what a new table calls: by its own definition, or by that of a table it is made of."""
+    """Record the functions that a new table calls: in its own definition, or in that of a table
+    that it is created from.
+    """
     above = {
         _name(table)
         for one in tree.find_all(exp.InheritsProperty, exp.PartitionedOfProperty)
@@ -218,7 +220,7 @@ def _note_table(reach: Reach, tree: exp.Expression, name: str, words: set[str]) 
     sources = above | {_name(one.this) for one in tree.find_all(gx.LikeClause)}
     query = tree.args.get("expression")
     uses = [Use.CALL, Use.READ]
-    if isinstance(query, exp.Expression):  # its columns can be of domains; its functions run once
+    if isinstance(query, exp.Expression):  # its columns can have domains; its functions run once
         sources |= {_name(table) for table in query.find_all(exp.Table)}
         uses.remove(Use.CALL)
     reach.link(Use.WRITE, name, f"functions called by table {name}", words, *uses)
@@ -229,7 +231,7 @@ def _note_table(reach: Reach, tree: exp.Expression, name: str, words: set[str]) 
 
 
 def _run_by(state: SchemaState, tree: exp.Expression, kind: str) -> list[exp.Expression]:
-    """What a statement runs at once, but for queries."""
+    """The statements and expressions that a statement runs immediately, except queries."""
     if kind == "Execute":
         given = [one for one in tree.args.get("args") or () if isinstance(one, exp.Expression)]
         return [state.hidden.prepared.get(_name(tree.this), tree), *given]
@@ -257,15 +259,17 @@ def _run_by(state: SchemaState, tree: exp.Expression, kind: str) -> list[exp.Exp
 
 
 def _executed(state: SchemaState, tree: exp.Expression, kind: str) -> list[exp.Expression]:
-    """What a statement runs at once, queries and changes of rows among it."""
+    """The statements and expressions that a statement runs immediately, including queries and
+    changes of rows.
+    """
     if kind in _QUERIES | _CHANGES_ROWS or (kind == "Explain" and analyzed(tree)):
         return [tree, *(_run_by(state, tree, kind) if kind == "Explain" else ())]
     return _run_by(state, tree, kind)
 
 
 def _targets(run: exp.Expression) -> Iterator[tuple[exp.Expression, bool]]:
-    """Tables whose rows a statement writes, in its WITH clauses too, and whether it may change or
-    remove rows that they have.
+    """Tables whose rows a statement writes, also in its WITH clauses, and whether it may change or
+    remove existing rows.
     """
     for node in run.walk():
         kind = type(node).__name__
@@ -281,8 +285,8 @@ def _targets(run: exp.Expression) -> Iterator[tuple[exp.Expression, bool]]:
 
 
 def _written(state: SchemaState, run: exp.Expression) -> set[str]:
-    """Names of tables whose rows a statement may change: those it names, their partitions and child
-    tables, tables above them, and tables whose foreign keys may pass a change on.
+    """Names of tables whose rows a statement may change: tables that it names, their partitions and
+    child tables, tables above them, and tables to which foreign keys may propagate a change.
     """
     names: set[str] = set()
     pending: list[tuple[Table, bool]] = []
@@ -317,7 +321,9 @@ def _written(state: SchemaState, run: exp.Expression) -> set[str]:
 
 
 def _above(state: SchemaState, table: Table) -> list[Table]:
-    """A table, those that it is a partition of, and those that it inherits from, each once."""
+    """A table, the tables that it is a partition of, and the tables that it inherits from, each
+    once.
+    """
     found: dict[tuple[str, str], Table] = {}
     pending = [(table.schema, table.name)]
     while pending:
@@ -330,7 +336,7 @@ def _above(state: SchemaState, table: Table) -> list[Table]:
 
 
 def _note_carried(state: SchemaState, tree: exp.Expression, kind: str, effect: Effect) -> None:
-    """Add what a statement runs by the definition of a relation or type that it names."""
+    """Add what a statement runs because of the definition of a relation or type that it names."""
     reasons = state.hidden.reach.reasons
     run = _executed(state, tree, kind) if kind != "AlterDomain" else []
     found = []

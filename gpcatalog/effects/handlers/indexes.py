@@ -18,11 +18,11 @@ from gpcatalog.model.names import NAMEDATALEN
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
 
-_SHORTENED = NAMEDATALEN - 5  # made names of that length may have a part of the table's name
+_SHORTENED = NAMEDATALEN - 5  # generated names of that length may have a truncated table name
 
 
 def create_index(state: SchemaState, tree: exp.Create) -> Effect:
-    """CREATE INDEX, on a table or all of its partitions."""
+    """CREATE INDEX on a table or on all of its partitions."""
     target = tree.this.args["table"]
     table = state.find(target)
     effect = Effect(verb="index", table=table, index=tree)
@@ -56,7 +56,7 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
         with state.changing(effect, table):
             table.only.append(key)
         return effect
-    settled: list[Table] = []  # partitions under an index that exists already keep theirs
+    settled: list[Table] = []  # partitions below an existing index keep theirs
     with state.changing(effect, *family):
         for part in table.relations() if state.edition.classic else ():
             part.odd = part.odd.without_like(state.edition.name, key)
@@ -74,7 +74,7 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
 
 
 def doubt_equality(table: Table, key: Key, partitions: Iterable[Table], effect: Effect) -> None:
-    """Note that it is not known whether an index of a partition becomes part of this one."""
+    """Note that it is unknown whether an index of a partition becomes part of this index."""
     for one in partitions:
         own = next((k for k in one.indexes if key.may_fit(k)), None)
         if own is not None and not any(key.fits(k) for k in one.indexes):
@@ -84,7 +84,9 @@ def doubt_equality(table: Table, key: Key, partitions: Iterable[Table], effect: 
 
 
 def attach_index(state: SchemaState, tree: exp.Expression, index: exp.Expression) -> Effect:
-    """ALTER INDEX … ATTACH PARTITION: the index of a partition belongs to that of its table."""
+    """ALTER INDEX … ATTACH PARTITION: the index of a partition becomes part of an index of its
+    table.
+    """
     effect = Effect()
     tops, owners = (owners_of_index(state, *qualified(name)) for name in (tree.this, index.this))
     if len(tops) != 1 or len(owners) != 1 or not (tops[0].known and owners[0].known):
@@ -104,7 +106,7 @@ def attach_index(state: SchemaState, tree: exp.Expression, index: exp.Expression
 def _index_of_partition(
     state: SchemaState, table: Table, path: list[Partition], tree: exp.Create, effect: Effect
 ) -> Effect:
-    """An index of a partition alone, where partitions are no tables of their own here."""
+    """CREATE INDEX on one partition that is not a separate table here."""
     part, server = path[-1], state.edition.name
     name = fold(tree.this.args.get("this"))
     if (
@@ -128,7 +130,7 @@ def _index_of_partition(
 
 
 def _drop_of_partition(state: SchemaState, index: str, effect: Effect) -> bool:
-    """Drop an index of a partition alone; returns whether there is one of that name."""
+    """Drop an index that only a partition has; return whether there is one of that name."""
     for table in state.tables.values():
         for part in table.relations() if table.odd_parts else ():
             for key in part.odd.keys:
@@ -141,8 +143,8 @@ def _drop_of_partition(state: SchemaState, index: str, effect: Effect) -> bool:
 
 
 def owners_of_index(state: SchemaState, schema: str, index: str) -> list[Table]:
-    """Tables that have an index of that name; "" is any schema, or the schemas of search_path where
-    it is set.
+    """Tables that have an index of that name; schema "": any schema, or the schemas of search_path
+    if it is set.
     """
     schemas = {schema, ""} if schema else {*state.path, ""} if state.path else set()
     for there, name in state.existing.owner_of_index(index) if state.existing is not None else ():
@@ -150,14 +152,15 @@ def owners_of_index(state: SchemaState, schema: str, index: str) -> list[Table]:
     found = [
         t for t in state.tables.values() if any(key.name == index for key in (*t.indexes, *t.only))
     ]
-    if not schemas:  # the path of a server that was not changed is public; others are guessed
+    if not schemas:  # the default search_path is public; otherwise, any schema is assumed
         return [t for t in found if t.schema in ("", "public")] or found
     return [t for t in found if t.schema in schemas or (t.schema == "" and "public" in schemas)]
 
 
 def _may_have_index(state: SchemaState, schema: str, index: str) -> bool:
-    """Whether an index may exist that is not known by its name: code or a baseline may have it, or
-    its name begins with that of a table or partition, as names that the server makes do.
+    """Whether an index may exist whose name is unknown here: code may have created it, a baseline
+    may have it, or its name begins with that of a table or partition, like names that the server
+    generates.
     """
     if state.existing is not None or state.opaque or index in {"", *state.unknown_indexes}:
         return True
@@ -169,7 +172,7 @@ def _may_have_index(state: SchemaState, schema: str, index: str) -> bool:
 
 
 def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
-    """DROP INDEX, with those of partitions."""
+    """DROP INDEX, with the indexes of partitions."""
     effect = Effect(verb="alter")
     for name in tree.args["indexes"]:
         schema, plain = qualified(name) if not isinstance(name, exp.Dot) else ("", "")
@@ -185,7 +188,7 @@ def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
         if owner is None:
             if not tree.args.get("exists") or _may_have_index(state, schema, plain):
                 effect.add_unknown(f"unknown index {name.sql('greenplum')}")
-            continue  # as for DROP TABLE IF EXISTS
+            continue  # as with DROP TABLE IF EXISTS
         effect.table = owner
         if not owner.known:
             effect.add_unknown(owner.unknown_definition)

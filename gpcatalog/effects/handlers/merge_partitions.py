@@ -35,7 +35,7 @@ def _replace(
     new: list[exp.Expression],
     effect: Effect,
 ) -> None:
-    """The old partitions go, and new ones come that are like those of PARTITION OF."""
+    """Remove the old partitions and create new ones, as with PARTITION OF."""
     gone = [state.find(name) for name in old]
     if not table.known or any(one is None or not one.known for one in gone):
         effect.add_unknown("unknown partitions in MERGE PARTITIONS or SPLIT PARTITION")

@@ -8,7 +8,7 @@ from gpcatalog.dialect import expressions as gx
 
 
 def cascades(tree: exp.Expression) -> bool:
-    """Return whether a DROP says CASCADE."""
+    """Return whether a DROP has CASCADE."""
     return str(tree.args.get("behavior") or "") == "CASCADE"
 
 

@@ -1,6 +1,6 @@
-"""Which rows of other catalogs than pg_class and pg_attribute a statement makes or drops that are not
-counted: named with its effect, so that no figure of pg_depend, pg_constraint or pg_trigger looks
-complete that is not.
+"""Rows in catalogs other than pg_class and pg_attribute that a statement adds or removes and that
+are not counted. The effect names them, so that no incomplete figure of pg_depend, pg_constraint or
+pg_trigger looks complete.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _TEMPORARY = "types and dependencies of relations in temporary schemas"
 _BEFORE = "rows in other catalogs of tables that were there before"
-# kinds of objects that no column's type or default is made of
+# kinds of objects that are not used for types or defaults of columns
 _RELATIONS = ("TABLE", "VIEW", "MATERIALIZED VIEW", "FOREIGN TABLE", "EXTERNAL TABLE", "SEQUENCE")
-# what hangs on a table and goes with it
+# objects that depend on a table and are dropped with it
 _HANGS = frozenset(
     "CreateTrigger CreateRule CreatePolicy CreateStatistics CreateStatisticsUnnamed".split()
 )
-# actions that drop or make rows that are not counted with the table
+# actions that remove or add rows that are not counted with the table
 _CHANGING = frozenset(
     """AttachPartition DetachPartition DropColumn DropConstraint AlterColumnAction ExchangePartition SplitPartition""".split()
 )
@@ -56,19 +56,21 @@ def _note_what_hangs(state: SchemaState, tree: exp.Expression, kind: str) -> Non
 
 
 def _is_odd(table: Table, effect: Effect) -> bool:
-    """Whether a temporary table of Greenplum has a bitmap index, or was written anew."""
+    """Whether a temporary table of Greenplum has a bitmap index, or was rewritten."""
     return effect.rewritten or any(key.bitmap for key in table.indexes)
 
 
 def _note_columns(state: SchemaState) -> None:
-    """Columns, defaults and indexes that depend on what is dropped with CASCADE may have gone."""
+    """Note that CASCADE may have dropped columns, defaults and indexes that depend on the dropped
+    object.
+    """
     for table in state.tables.values():
         if DEPENDENCIES in table.not_counted or any(c.own_type for c in table.columns):
             table.leave_out(DROPPED)
 
 
 def note_other_rows(state: SchemaState, tree: exp.Expression, effect: Effect) -> None:
-    """Add what is not counted to an effect, once each."""
+    """Add the kinds of rows that are not counted to an effect, each once."""
     kind = type(tree).__name__
     found = list(state.ties.not_counted)
     state.ties.not_counted.clear()

@@ -21,13 +21,13 @@ from gpcatalog.effects.relations import View
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
 
-SYSTEM_COLUMNS = 6  # ctid, tableoid and the four of transactions
+SYSTEM_COLUMNS = 6  # ctid, tableoid and the four system columns of transactions
 _MINOR = "catalog rows of the elements of a property graph"
 
 
 @handles("CreatePropertyGraph")
 def create_graph(state: SchemaState, tree: exp.Expression) -> Effect:
-    """One row in pg_class and those of the system columns."""
+    """CREATE PROPERTY GRAPH: one row in pg_class, and those of the system columns."""
     effect = Effect(minor=[_MINOR])
     key = state.new_name(tree.this)
     elements = [state.find(table) for table in tree.find_all(exp.Table) if table is not tree.this]
@@ -40,7 +40,9 @@ def create_graph(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("AlterPropertyGraph")
 def alter_graph(state: SchemaState, tree: exp.Expression) -> Effect:
-    """Its elements, labels and properties have rows of their own catalogs; its name can change."""
+    """ALTER PROPERTY GRAPH: elements, labels and properties have rows in their own catalogs; the
+    name can change.
+    """
     effect = Effect(minor=[_MINOR])
     key = state.known_name(tree.this, state.views)
     action = tree.args.get("action") or tree

@@ -1,7 +1,7 @@
-"""Which function handles which kind of statement, and the kinds that need no handler.
+"""The handler of each kind of statement, and the kinds that need no handler.
 
-A kind is the class name of a statement's node, as the grammar's synopses name it.
-A kind that is in none of these lists has an unknown effect.
+A kind is the class name of a statement's node, as in the synopses of the grammar. A kind that is in
+none of these lists has an unknown effect.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ HANDLERS: dict[str, Handler] = {}
 
 
 AFTER: list[Callable[[SchemaState, Any, Effect], None]] = []
-"""What looks at every statement behind its handler."""
-DROPS: dict[str, Handler] = {}  # of DROP, by the kind of object
+"""Functions that are called for each statement after its handler."""
+DROPS: dict[str, Handler] = {}  # handlers of DROP, by the kind of object
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -30,7 +30,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def registered(
     registry: dict[str, Function], kinds: tuple[str, ...]
 ) -> Callable[[Function], Function]:
-    """Register a function under these kinds. Raises ValueError if one has a function."""
+    """Register a function for these kinds. Raises ValueError if one already has a function."""
 
     def register(handler: Function) -> Function:
         for kind in kinds:
@@ -45,7 +45,7 @@ def registered(
 def handles(*kinds: str) -> Callable[[Handler], Handler]:
     """Register a function as the handler of these kinds of statements.
 
-    Raises ValueError if one has a handler.
+    Raises ValueError if one already has a handler.
     """
     return registered(HANDLERS, kinds)
 
@@ -53,7 +53,7 @@ def handles(*kinds: str) -> Callable[[Handler], Handler]:
 def drops(*kinds: str) -> Callable[[Handler], Handler]:
     """Register a function as the handler of DROP for these kinds of objects.
 
-    Raises ValueError if one has a handler.
+    Raises ValueError if one already has a handler.
     """
     return registered(DROPS, kinds)
 
@@ -126,7 +126,7 @@ DROPPED = "catalog rows of the dropped objects"
 
 
 def without_handler(kind: str, *, cascade: bool) -> Effect:
-    """The effect of a statement of a kind that no function handles; cascade: it says CASCADE."""
+    """The effect of a statement of a kind without a handler; cascade: the statement has CASCADE."""
     if kind in MINOR:
         return Effect(minor=[MINOR[kind]])
     if kind in NO_EFFECT:

@@ -40,7 +40,7 @@ _MAKE_TABLES = frozenset(
     dblink query_to_xml""".split()
 )
 
-_MOST = 200_000  # statements of code in one run of `check`: a short loop makes many
+_MOST = 200_000  # maximum statements of code in one run of `check`: a short loop can run many
 
 _OF_THE_SERVER = ("pg_catalog", "gp_toolkit", "information_schema")
 
@@ -49,31 +49,31 @@ _DDL = re.compile(
     r"\b(?:create|alter|drop|execute|perform|import|refresh|reindex|cluster|discard|call|into\s+(?:temp|table|unlogged))\b",
     re.IGNORECASE,
 )
-# of a function that may be another's
+# a call of a function that may not be the server's own
 _CALL = re.compile(
     r"""\bselect\s+(?!pg_catalog\.|gp_toolkit\.)[\w"]+\.[\w"]+\s*\(""", re.IGNORECASE
 )
-# a literal behind EXECUTE: constant up to the end of the statement, or one that changes rows,
-# whatever is put behind it
+# a literal after EXECUTE: constant up to the end of the statement, or one that changes rows, with
+# anything appended to it
 _CONSTANT = re.compile(
     r"\bexecute\s+('(?:[^']|'')*')\s*(?=;|\binto\b|\busing\b|\bloop\b|$)", re.IGNORECASE
 )
 _CHANGES_ROWS = re.compile(
     r"\bexecute\s+'\s*(?:insert\s+into|update|delete\s+from)\b", re.IGNORECASE
 )
-# one that begins with SELECT, and the rest of the statement
+# a literal that begins with SELECT, and the rest of the statement
 _READS_ROWS = re.compile(
     r"\bexecute\s+('\s*select\b(?:[^']|'')*')((?:[^;']|'(?:[^']|'')*')*)", re.IGNORECASE
 )
-_NAME_IS_CALLED = re.compile(r"\|\|\s*'\s*\(")  # a name that is put together stands before it
+_NAME_IS_CALLED = re.compile(r"\|\|\s*'\s*\(")  # after a concatenated name
 _INTO = re.compile(
     r"^'?\s*(?:with|select)\b[^;]*\binto\b|;\s*select\b[^;]*\binto\b", re.IGNORECASE
-)  # it makes a table, but in PL/pgSQL
+)  # it creates a table, except in PL/pgSQL
 
 
 def may_hold_ddl(body: str) -> bool:
-    """Whether the text of a function may run DDL: it has words of DDL, calls what is not known, or
-    runs text that it puts together.
+    """Whether the text of a function may run DDL: it has words of DDL, calls unknown functions, or
+    runs a text that it concatenates.
 
     >>> may_hold_ddl("BEGIN EXECUTE 'SELECT 1'; END"), may_hold_ddl("BEGIN EXECUTE 'CREATE TABLE t ()'; END")
     (False, True)
@@ -93,10 +93,10 @@ def may_hold_ddl(body: str) -> bool:
 
 
 def _read(found: re.Match[str]) -> str:
-    """Return an EXECUTE of a query without the word, if what is put into it is the name of a table
-    or a string.
+    """Return an EXECUTE of a query without the word EXECUTE, if only the name of a table or a
+    string is inserted into the query.
 
-    EXECUTE runs no SELECT INTO; all that its literals name and call stays in the text.
+    EXECUTE runs no SELECT INTO; all names and calls in its literals remain in the text.
     """
     query, rest = found[1], found[2]
     reads = re.search(r"\bfrom\b", query, re.IGNORECASE) or query[1:-1].count("''") % 2
@@ -109,7 +109,7 @@ def _read(found: re.Match[str]) -> str:
 
 @handles("Except", "Intersect", "Select", "Union")
 def select(state: SchemaState, tree: exp.Expression) -> Effect:
-    """SELECT: it may call code, and SELECT INTO makes a table."""
+    """SELECT: it may call code, and SELECT INTO creates a table."""
     into = tree.args.get("into")
     if into is None:
         if (run := run_once(state, tree)) is not None:
@@ -126,14 +126,14 @@ def select(state: SchemaState, tree: exp.Expression) -> Effect:
 
 
 def run_once(state: SchemaState, query: object) -> Effect | None:
-    """Apply the function with DDL that a query calls once, as all that it reads or as its only
-    target; None where there is none, or its effect is unknown.
+    """Apply the function with DDL that a query calls once, as its only item in FROM or as its only
+    target; None if there is none, or if its effect is unknown.
     """
     if not isinstance(query, exp.Select):
         return None
     calls = list(query.find_all(exp.Anonymous, gx.FunctionCall))
     source = query.args.get("from_")
-    # whatever may leave the function out, or run it again
+    # other clauses may skip the function, or run it again
     usual = {"expressions", "from_", "order", "group", "distinct"}
     limits = query.args.get("limit") or []
     some = all(isinstance(one.this, exp.Literal) and str(one.this.this) != "0" for one in limits)
@@ -150,7 +150,7 @@ def run_once(state: SchemaState, query: object) -> Effect | None:
 
 
 def _run(state: SchemaState, name: str, call: exp.Expression) -> Effect | None:
-    """Apply a function's statements; None where they do not run one after the other."""
+    """Apply the statements of a function; None if they do not run one after the other."""
     code = state.code.get(name)
     if code is None or not code.plain or name in state.running or state.existing is not None:
         return None
@@ -178,7 +178,7 @@ def _apply(state: SchemaState, body: str, language: str, given: Variables) -> Ef
         return None
     state.ran += len(trees)
     effect = Effect(verb="call")
-    handles_errors = _HANDLER.search(body) is not None  # it may go on behind one
+    handles_errors = _HANDLER.search(body) is not None  # it may continue after an error
     for tree in trees:
         part = state.effect_of(tree)
         part.named = unknown_table(tree)
@@ -194,10 +194,10 @@ def _apply(state: SchemaState, body: str, language: str, given: Variables) -> Ef
 def note_calls(
     state: SchemaState, tree: exp.Expression, effect: Effect, *, direct: bool = True
 ) -> Effect:
-    """Note calls of functions that may run DDL: those of this script, and known ones such as
-    create_parent().
+    """Note calls of functions that may run DDL: functions of this script, and known functions such
+    as create_parent().
 
-    direct: the statement is a SELECT; without FROM, a function of another schema may be of that kind
+    direct: the statement is a SELECT; without FROM, a function of another schema may also run DDL
     """
     for call in tree.find_all(exp.Anonymous, gx.FunctionCall):
         path = call.this if isinstance(call.this, str) else call.this.sql("greenplum")
@@ -232,8 +232,8 @@ def _attributes(tree: exp.Expression) -> Iterator[str]:
 
 
 def _text_of(state: SchemaState, name: str) -> str:
-    """Bodies of a function and of those that they name; of all functions, where they name a
-    relation that runs code.
+    """The bodies of a function and of the functions that they name; of all functions, if they name
+    a relation that runs code.
     """
     found, pending = dict[str, str](), [name]
     while pending:
@@ -265,7 +265,7 @@ def note_code(state: SchemaState, text: str, reason: str) -> None:
 
 @handles("DoBlock")
 def do_block(state: SchemaState, tree: exp.Expression) -> Effect:
-    """DO: its statements, where they run one after the other."""
+    """DO: its statements, if they run one after the other."""
     text = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
     language = next(
         (fold(p.args["language"]) for p in tree.args.get("parts") or () if p.args.get("language")),
@@ -284,14 +284,14 @@ def do_block(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("CreateRule")
 def create_rule(state: SchemaState, tree: exp.Expression) -> Effect:
-    """A rule ON SELECT makes a view of a table."""
+    """CREATE RULE: a rule ON SELECT converts a table to a view."""
     if re.search(r"\bON\s+SELECT\b", tree.sql("greenplum").upper()):
         return Effect(unknown=["table that the ON SELECT rule turns into a view"])
     return Effect(minor=[MINOR["CreateRule"]])
 
 
 def _body(tree: exp.Expression) -> str:
-    """Return the text behind AS; '' where it is not one constant."""
+    """Return the text after AS; '' if it is not one constant."""
     bodies = [
         option.this
         for option in tree.args.get("options") or ()
@@ -304,13 +304,13 @@ def _body(tree: exp.Expression) -> str:
 
 @handles("CreateFunction", "CreateProcedure")
 def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
-    """CREATE FUNCTION and PROCEDURE: keep what a call may do."""
+    """CREATE FUNCTION and PROCEDURE: store what a call may do."""
     name = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
     own = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
     if type(tree).__name__ == "CreateFunction":
         given = (
             result_of(state, tree) if state.existing is None else None
-        )  # a database may have others of that name
+        )  # a database may have other functions of that name
         state.results[name] = given if state.results.get(name, given) == given else None
     language = next(
         (
@@ -321,7 +321,7 @@ def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
         "",
     )
     signature, body = signature_of(tree), _body(tree)
-    # not with settings of its own, nor once on each segment; a default calls nothing
+    # no settings of its own, not run on each segment, no calls in defaults
     plain = bool(body) and not any(
         type(node).__name__ == "FunctionSet"
         or isinstance(node, exp.Anonymous | gx.FunctionCall)
@@ -337,7 +337,7 @@ def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
     reach = state.hidden.reach
     if may_hold_ddl(own) or (language == "sql" and bool(_INTO.search(own))):
         reach.mark(Use.CALL, name, f"{name}()")
-    # of a body that is no text, of defaults
+    # names in a body that is not a text, and in defaults
     written = {fold(word) for word in tree.find_all(exp.Identifier)}
     reach.link(Use.CALL, name, f"{name}()", _words(own) | written, *IN_TEXT)
     state.routines.add(name)
@@ -348,7 +348,9 @@ def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("CreateAggregate")
 def create_aggregate(state: SchemaState, tree: exp.Expression) -> Effect:
-    """CREATE AGGREGATE: what it gives depends on its arguments, and its name may be a known one."""
+    """CREATE AGGREGATE: its result depends on its arguments, and its name may be that of a known
+    function.
+    """
     name = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
     state.results[name] = None
     state.routines.add(name)
@@ -367,8 +369,8 @@ def drop_functions(state: SchemaState, tree: exp.Expression) -> Effect:
 
 
 def _may_be_used(state: SchemaState, tree: exp.Expression) -> bool:
-    """Whether a relation may depend on one of the functions that are dropped: a view, an index, a
-    column by its type. As for DROP TABLE IF EXISTS, an unknown function does not exist.
+    """Whether a relation may depend on one of the dropped functions: a view, an index, a column by
+    its type. As with DROP TABLE IF EXISTS, an unknown function is assumed not to exist.
     """
     names = {
         fold(f.this if isinstance(f.this, exp.Identifier) else f.this.args.get("this"))
@@ -389,7 +391,7 @@ def _may_be_used(state: SchemaState, tree: exp.Expression) -> bool:
 
 @handles("CallProcedure")
 def call_procedure(state: SchemaState, tree: exp.Expression) -> Effect:
-    """CALL: as SELECT of a function."""
+    """CALL: like SELECT of a function."""
     called = isinstance(tree.this, exp.Anonymous | gx.FunctionCall)
     this = tree.this.this if called else tree.this
     path = this if isinstance(this, str) else this.sql("greenplum")
@@ -408,7 +410,7 @@ def call_procedure(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("Explain")
 def explain(state: SchemaState, tree: exp.Expression) -> Effect:
-    """EXPLAIN ANALYZE runs what it explains."""
+    """EXPLAIN: with ANALYZE, it runs the statement."""
     inner = tree.args.get("statement")
     makes = isinstance(inner, exp.Create) or any(
         s.args.get("into") is not None for s in tree.find_all(exp.Select)
@@ -430,7 +432,7 @@ def analyzed(tree: exp.Expression) -> bool:
 
 @handles("Insert", "Update", "Delete")
 def write_rows(state: SchemaState, tree: exp.Expression) -> Effect:
-    """INSERT, UPDATE and DELETE; on a catalog their effect is unknown."""
+    """INSERT, UPDATE and DELETE; on a catalog, their effect is unknown."""
     schema, name = qualified(tree.this.this if isinstance(tree.this, exp.Schema) else tree.this)
     by_hand = (
         schema in ("", "pg_catalog")

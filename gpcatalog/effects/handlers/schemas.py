@@ -23,7 +23,9 @@ _ELEMENTS = ("SEQUENCE", "TABLE", "VIEW", "INDEX")
 
 
 def _order(element: exp.Expression) -> int:
-    """The server creates a schema's sequences first, then tables, views, indexes and the rest."""
+    """The order in which the server creates the elements of a schema: first sequences, then tables,
+    views, indexes and the rest.
+    """
     kind = "SEQUENCE" if "Sequence" in type(element).__name__ else element.args.get("kind")
     return _ELEMENTS.index(kind) if kind in _ELEMENTS else len(_ELEMENTS)
 
@@ -56,8 +58,8 @@ def create_schema(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @drops("SCHEMA")
 def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
-    """DROP SCHEMA: with CASCADE all known objects in it; as for DROP TABLE IF EXISTS, an unknown
-    schema does not exist.
+    """DROP SCHEMA: with CASCADE, all known objects in it. As with DROP TABLE IF EXISTS, an unknown
+    schema is assumed not to exist.
     """
     effect = Effect(verb="drop", minor=[DROPPED])
     names = [
@@ -119,7 +121,7 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
     return effect
 
 
-# extensions of the server that make functions, and types of known names
+# extensions of the server that create only functions, and types with known names
 _NO_RELATIONS = frozenset(
     "btree_gin btree_gist citext fuzzystrmatch hstore ltree pg_trgm pgcrypto unaccent uuid-ossp".split()
 )
@@ -127,7 +129,7 @@ _NO_RELATIONS = frozenset(
 
 @handles("CreateExtension")
 def create_extension(state: SchemaState, tree: exp.Expression) -> Effect:
-    """What an extension creates is unknown; plpgsql is in every database."""
+    """CREATE EXTENSION: the created objects are unknown; plpgsql is in every database."""
     if fold(tree.this) == "plpgsql":
         return Effect()
     state.extended = state.extended or fold(tree.this) not in _NO_RELATIONS

@@ -58,7 +58,7 @@ def _of_a_column(state: SchemaState, key: tuple[str, str]) -> bool:
 def set_owner(
     state: SchemaState, tree: exp.Expression, name: tuple[str, str], effect: Effect
 ) -> None:
-    """OWNED BY: the sequence is dropped with the table."""
+    """OWNED BY: the sequence will be dropped with the table."""
     for option in tree.args.get("options") or ():
         owner = option.args.get("owner")
         if owner is None:
@@ -120,7 +120,7 @@ def _set_logged(state: SchemaState, key: tuple[str, str], effect: Effect, *, log
 
 
 def note_defaults(state: SchemaState, effect: Effect) -> None:
-    """Note that defaults that name a dropped sequence went with it."""
+    """Note that defaults that use a dropped sequence were dropped with it."""
     effect.minor.append(DEFAULTS)
     for table in state.tables.values():
         if any(c.named and not c.serial and not c.generated for c in table.columns):
@@ -139,7 +139,7 @@ def drop_sequences(state: SchemaState, tree: exp.Expression) -> Effect:
         key = state.known_name(name, state.sequences)
         if key not in state.sequences:
             if tree.args.get("exists") and not state.opaque and not _of_a_column(state, key):
-                continue  # as for DROP TABLE IF EXISTS
+                continue  # as with DROP TABLE IF EXISTS
             _of_a_column(state, key)
             effect.add_unknown(f"unknown sequence {name.sql('greenplum')}")
             continue
@@ -157,7 +157,7 @@ def drop_sequence(state: SchemaState, key: tuple[str, str], effect: Effect) -> N
 
 
 def rename_sequence(state: SchemaState, old: tuple[str, str], new: tuple[str, str]) -> None:
-    """Change the (schema, name) of a sequence, also where a table owns it."""
+    """Change the (schema, name) of a sequence, also in the table that owns it."""
     if old == new:
         return
     state.sequences.discard(old)

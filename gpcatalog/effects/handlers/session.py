@@ -1,4 +1,4 @@
-"""SET, RESET, set_config and DISCARD: settings that decide the storage of new tables."""
+"""SET, RESET, set_config and DISCARD: settings that determine the storage of new tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @handles("SetVariable", "ResetVariable")
 def set_variable(state: SchemaState, tree: exp.Expression) -> Effect:
-    """SET and set_config(): settings that decide storage and names."""
+    """SET and set_config(): settings that determine storage and names."""
     changes = settings_of(tree)
     if changes:
         call = next(
@@ -44,7 +44,7 @@ def set_variable(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("AlterDatabase", "AlterRole")
 def set_for_sessions(state: SchemaState, tree: exp.Expression) -> Effect:
-    """ALTER DATABASE and ALTER ROLE … SET, for sessions to come."""
+    """ALTER DATABASE and ALTER ROLE … SET, for later sessions."""
     if changes := settings_of(tree):
         state.defaults = state.defaults.with_(changes, later=True)
     return Effect()
@@ -64,8 +64,8 @@ def discard(state: SchemaState, tree: exp.Expression) -> Effect:
 def _drop_temporary(state: SchemaState, effect: Effect, *, all_of_it: bool) -> None:
     """Drop the temporary tables, views and sequences of the session.
 
-    all_of_it: DISCARD ALL; on Greenplum 6 and 7 the rows on segments were still there after it
-               (measured)
+    all_of_it: DISCARD ALL; on Greenplum 6 and 7, the rows on segments still existed after it
+        (measured)
     """
     if state.edition.greenplum and any(t.temporary for t in state.tables.values()) and all_of_it:
         effect.add_unknown("temporary tables on segments, which are dropped later")

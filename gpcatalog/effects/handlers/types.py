@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @handles("CreateType", "CreateDomain")
 def create_type(state: SchemaState, tree: exp.Expression) -> Effect:
-    """Only composite types are relations."""
+    """CREATE TYPE: only composite types are relations."""
     effect = Effect(minor=["catalog rows of a type"])
     columns = state.types.create(tree, state.new_objects)
     if columns is not None:
@@ -57,8 +57,8 @@ def drop_types(state: SchemaState, tree: exp.Expression) -> Effect:
 
 
 def _may_be_used(state: SchemaState) -> bool:
-    """Whether a relation of the script may use a type that it did not create. As for DROP TABLE IF
-    EXISTS, an unknown type does not exist otherwise.
+    """Whether a relation of the script may use a type that the script did not create. Otherwise, as
+    with DROP TABLE IF EXISTS, an unknown type is assumed not to exist.
     """
     if state.existing is not None or state.opaque or state.views:
         return True

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def create_view(state: SchemaState, tree: exp.Create) -> Effect:
-    """A view has one row in pg_class and one per column in pg_attribute; its dependencies are not
+    """CREATE VIEW: one row in pg_class and one per column in pg_attribute; dependencies are not
     counted.
     """
     effect = Effect(verb="view", minor=["dependencies of a view"])
@@ -44,7 +44,7 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
     if number is None and given:
         number = len(given)
     if not tree.args.get("replace"):
-        state.views.pop(key, None)  # what is created was not there, or was dropped unnoticed
+        state.views.pop(key, None)  # it did not exist, or was dropped unnoticed
     was = state.views[key].columns if key in state.views else 0
     fresh = key not in state.views
     if tree.args.get("replace") and fresh and not tree.args.get("temporary"):
@@ -69,8 +69,8 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
 def _output(
     state: SchemaState, query: exp.Expression, names: list[str]
 ) -> tuple[Column, ...] | None:
-    """What a view of this query gives, its first columns by these names; None if the query does not
-    tell.
+    """The columns of a view of this query, the first of them with these names; None if the query
+    does not determine them.
     """
     try:
         found = columns_of(state, query)
@@ -84,14 +84,14 @@ def _output(
 
 @drops("VIEW", "EXTERNAL TABLE", "EXTERNAL WEB TABLE", "FOREIGN TABLE")
 def drop_views(state: SchemaState, tree: exp.Expression) -> Effect:
-    """DROP VIEW, materialized ones too."""
+    """DROP VIEW, also of materialized views."""
     effect = Effect(verb="drop", minor=["dependencies of a view"])
     for name in tree.args.get("names") or ():
         key = state.known_name(name, state.views)
         if key not in state.views and tree.args.get("exists"):
             if state.opaque:
                 effect.add_unknown(f"whether {name.sql('greenplum')} exists")
-            continue  # as for DROP TABLE IF EXISTS
+            continue  # as with DROP TABLE IF EXISTS
         if key not in state.views:
             effect.add_unknown(f"unknown columns of view {name.sql('greenplum')}")
             continue
@@ -104,7 +104,7 @@ def drop_views(state: SchemaState, tree: exp.Expression) -> Effect:
 
 
 def drop_view(state: SchemaState, key: tuple[str, str], effect: Effect) -> None:
-    """Take one view away, with its rows and files."""
+    """Drop one view, with its rows and files."""
     view = state.views.pop(key)
     if "dependencies of a view" not in effect.minor:
         effect.minor.append("dependencies of a view")
@@ -135,7 +135,7 @@ def drop_dependent_views(state: SchemaState, keys: set[tuple[str, str]], effect:
             state.drop(table, effect)
             pending.add((table.schema, table.name))
         for table in state.tables.values():
-            # an index of such a column is dropped with it; indexes of unknown tables are unknown
+            # an index on such a column is dropped with it; indexes of unknown tables are unknown
             indexed = bool(table.indexes) or not table.known
             if any(c.type == one[1] or (not c.type and indexed) for c in table.columns):
                 effect.add_unknown("columns that use the row type of the dropped table")
@@ -143,7 +143,7 @@ def drop_dependent_views(state: SchemaState, keys: set[tuple[str, str]], effect:
 
 
 def _read_from_baseline(state: SchemaState, key: tuple[str, str]) -> None:
-    """Know the materialized views that read a relation of the baseline."""
+    """Read the materialized views that read a relation of the baseline."""
     was = state.renamed_schemas.get(key[0], key[0])
     for schema, view in (
         state.existing.reading(was, key[1]) if state.existing is not None and was else ()
@@ -152,8 +152,8 @@ def _read_from_baseline(state: SchemaState, key: tuple[str, str]) -> None:
 
 
 def doubt_views(state: SchemaState, keys: set[tuple[str, str]], reason: str) -> bool:
-    """Make views and materialized views unknown that read one of these relations, directly or
-    through others; return whether there is one.
+    """Mark the views and materialized views that read one of these relations, directly or through
+    other views, as unknown; return whether there is one.
     """
     pending, seen = set(keys), set(keys)
     while pending:
@@ -171,8 +171,8 @@ def doubt_views(state: SchemaState, keys: set[tuple[str, str]], reason: str) -> 
 
 
 def create_external(state: SchemaState, tree: exp.Create, kind: str) -> Effect:
-    """An external or foreign table: a row of pg_class and, with system columns, those of
-    pg_attribute.
+    """CREATE of an external or foreign table: a row of pg_class and, with system columns, the rows
+    of pg_attribute.
     """
     effect = Effect(
         verb=kind.lower(),
@@ -194,10 +194,10 @@ def create_external(state: SchemaState, tree: exp.Create, kind: str) -> Effect:
             if (above := state.find(parent)) is not None:
                 above.uncounted = above.uncounted or f"partition or child table {shadow.title}"
         return effect
-    # LIKE gives a foreign table no identity columns
+    # LIKE copies no identity columns to a foreign table
     own = {fold(e.this) for e in tree.find_all(exp.ColumnDef)}
     shadow.columns = [c if c.name in own else replace(c, serial="") for c in shadow.columns]
-    # with ctid, tableoid and the four of transactions; Greenplum: gp_segment_id
+    # with ctid, tableoid and the four system columns of transactions; Greenplum: gp_segment_id
     number = len(shadow.columns) + 6 + state.edition.greenplum
     output = tuple(shared(Column(c.name, c.type, c.typmod)) for c in shadow.columns)
     serial = frozenset(c.name for c in shadow.columns if c.serial)
@@ -210,13 +210,13 @@ def create_external(state: SchemaState, tree: exp.Create, kind: str) -> Effect:
 
 
 def _add_sequences(state: SchemaState, number: int, effect: Effect) -> None:
-    """Add, or with a negative number take away, sequences that columns own."""
+    """Add sequences that columns own; a negative number removes them."""
     effect.other_files += number
     for instance in Instance:
         effect.add(instance, auxiliary_rows.sequence(state.edition, instance), number)
 
 
-# actions that change no row of other catalogs
+# actions that add or remove no rows of other catalogs
 _SAME_ROWS = (
     "OwnerTo",
     "RenameTo",
@@ -229,7 +229,7 @@ _SAME_ROWS = (
 
 @handles("AlterForeignTable", "AlterExternalTable")
 def alter_foreign(state: SchemaState, tree: exp.Expression) -> Effect:
-    """ALTER of a foreign or external table or of a view: only a new column adds a row."""
+    """ALTER of a foreign table, external table or view: only a new column adds a row."""
     actions = [
         *(tree.args.get("actions") or ()),
         *([tree.args["move"]] if tree.args.get("move") is not None else []),
@@ -272,8 +272,8 @@ def alter_foreign(state: SchemaState, tree: exp.Expression) -> Effect:
 def _serial_columns(
     state: SchemaState, key: tuple[str, str], actions: list[exp.Expression], effect: Effect
 ) -> frozenset[str]:
-    """Columns of a foreign table that own a sequence after these actions, whose sequences come and
-    go with them.
+    """Columns of a foreign table that own a sequence after these actions, which add and remove the
+    sequences.
     """
     known = state.views.get(key)
     before = known.serial if known is not None else frozenset()
@@ -296,7 +296,7 @@ def _serial_columns(
 
 
 def rename_read(state: SchemaState, old: tuple[str, str], new: tuple[str, str]) -> None:
-    """A relation has a new name or schema: views read it under that."""
+    """Update the views that read a relation after a change of its name or schema."""
     for key, view in state.views.items():
         if old in view.reads:
             state.views[key] = replace(view, reads=view.reads - {old} | {new})
