@@ -388,7 +388,8 @@ def _free_trees() -> None:
     gc.freeze()
 
 
-def _judge(name: str, check: checks.Check, subject: RuleContext) -> None:
+def _apply_rule(name: str, check: checks.Check, subject: RuleContext) -> None:
+    """Apply a rule to a statement; an error of the program in it does not end the run."""
     try:
         check(subject)
     except BaselineError:
@@ -501,13 +502,7 @@ class _Run:
         if effect.may_exist and not effect.exclusive:
             self.optional[self.number] = effect.may_exist
         for name, check in self.rules.items():
-            try:
-                check(subject)
-            except BaselineError:
-                raise
-            except Exception as e:  # an error in one rule must not end the run
-                raise_if_interrupted()
-                effect.failed = effect.failed or f"{_bug(e)}, rule {name}"
+            _apply_rule(name, check, subject)
         if self.last is not None:
             self.last(subject)
         kept: list[tuple[Finding, int, int]] = []

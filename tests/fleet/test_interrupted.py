@@ -40,7 +40,7 @@ CHECK = f"""
         soon()
         {QUERY.strip()}
 
-    run._judge("cost", rule, None)
+    run._apply_rule("cost", rule, None)
 """
 
 
