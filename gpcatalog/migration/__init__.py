@@ -1,1 +1,1 @@
-"""Plans and findings turned into SQL scripts."""
+"""Convert plans and findings to SQL scripts."""

@@ -1,4 +1,4 @@
-"""Greenplum 6: placeholders are added and exchanged with tables built aside."""
+"""Greenplum 6: add placeholder partitions, and exchange them with staging tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpcatalog.migration.classic_spelling import constant, partition
 from gpcatalog.migration.introspect import Grant, Relation
 from gpcatalog.migration.introspect import (
     quote_ident_always as quote,
-)  # of partitions: Greenplum 6 takes few keywords for their names
+)  # for partitions: Greenplum 6 accepts few keywords as their names
 from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.operations import (
     Context,
@@ -27,19 +27,20 @@ if TYPE_CHECKING:
     from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
     from gpcatalog.migration.steps.retire import DetachPartitions
 
-STAND_IN = "gpc_s"  # short: below it the server makes names out of it, which must not be cut alike
+# short: the server makes names of subpartitions from it, which must differ when truncated
+STAND_IN = "gpc_s"
 
 
 class Classic(Writer):
-    """ADD PARTITION makes a heap leaf without encodings: it is a placeholder, the table built aside
-    carries the storage.
+    """ADD PARTITION creates a heap leaf without encodings. It is a placeholder: the staging
+    table has the storage.
     """
 
     classic = True
 
     def settings(self) -> list[str]:
         return [
-            # what EXCHANGE of a default partition warns of is looked for by the script
+            # the script checks for the problem of which EXCHANGE of a default partition warns
             "SET client_min_messages = error;",
             "SET gp_autostats_mode = none;",
             "SET gp_default_storage_options = 'appendonly=false';",
@@ -57,7 +58,7 @@ class Classic(Writer):
                 f"CREATE {kind} {table} (LIKE {stage.like} INCLUDING DEFAULTS INCLUDING"
                 f" STORAGE){place};"
             )
-        # LIKE INCLUDING STORAGE and WITH exclude each other
+        # LIKE INCLUDING STORAGE and WITH cannot be combined
         inside = [f"LIKE {stage.like} INCLUDING DEFAULTS"]
         inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in stage.encodings]
         options = ", ".join(f"{k}={v}" for k, v in stage.options)
@@ -68,8 +69,8 @@ class Classic(Writer):
         )
 
     def quiet(self, context: Context, parent: Relation, gone: Sequence[Unit]) -> list[str]:
-        # writers through the root lock the root first, and whoever adds a partition at any level
-        # does: the root and the leaves are enough
+        # Writers through the root lock the root first, and so does everyone who adds a partition at
+        # any level: locks on the root and the leaves are enough.
         return [context.root.sql, *(leaf.sql for u in gone for leaf in u.leaves)]
 
     def _alter(self, context: Context, above: str, what: str) -> str:
@@ -78,8 +79,8 @@ class Classic(Writer):
     def _exchange(
         self, context: Context, above: str, top: str, stage: StagingTable, *, made: bool = True
     ) -> str:
-        """Exchange a leaf; `made`: below a partition that was made here, else below one that was
-        there.
+        """Exchange a leaf. made: whether it is below a partition that was created here, or
+        below an existing one.
         """
         path = [top, *(partition(b.label) if made else b.address for b in stage.path)]
         inner = "".join(f"ALTER PARTITION {p} " for p in path[:-1])
@@ -91,7 +92,7 @@ class Classic(Writer):
         )
 
     def _drops(self, context: Context, above: str, gone: tuple[Unit, ...]) -> list[str]:
-        # several in one statement are quicker; below another partition the grammar takes one
+        # several in one statement are faster; below another partition, the grammar accepts only one
         if not above and gone:
             return [
                 self._alter(
@@ -101,8 +102,8 @@ class Classic(Writer):
         return [self._alter(context, above, f"DROP PARTITION {unit.address}") for unit in gone]
 
     def _below(self, made: NewPartition) -> str:
-        """Return the storage of what lies between, and an explicit list of what is below, level by
-        level.
+        """Return the storage of intermediate partitions, and an explicit list of their
+        subpartitions, level by level.
         """
         return self._inside(made, ()) if made.middles else ""
 
@@ -129,8 +130,8 @@ class Classic(Writer):
         ready: list[str] = []
         for stage in swap.stages:
             ready += [*self.seen_by_others(stage), *stage.dress.late, *self.identity(stage)]
-            # EXCHANGE gives it the placeholder's grants, the root's, without their dependency rows:
-            # granted before, they are there
+            # EXCHANGE gives the table the grants of the placeholder, which are those of the root,
+            # but without their dependency rows. If they are granted before, these rows exist.
             ready += grant_statements(
                 qualified(stage.schema, stage.name), self._root_grants(context)
             )
@@ -173,25 +174,25 @@ class Classic(Writer):
     def _without_template(
         self, context: Context, swap: ReplacePartitions, moves: list[str]
     ) -> list[str]:
-        """The moves, with the subpartition templates put away meanwhile: they say what new tables
-        get, not what these have.
+        """The moves, with the subpartition templates removed meanwhile: templates are for new
+        tables, not for these.
 
-        The server takes no list of subpartitions beside a template. Templates of deeper levels go
-        first and come back first.
+        The server does not accept a list of subpartitions if there is a template. Templates of
+        deeper levels are removed first and restored first.
         """
         middles = next((m.middles for m in swap.made if m.middles), ())
         if not middles and swap.default is not None:
             middles = swap.default.middles
-        levels: dict[int, tuple[str, str]] = {}  # level → how it is reached, before and after
+        levels: dict[int, tuple[str, str]] = {}  # level → its address, before and after
         if swap.above and swap.parent.has_template:
-            # what is added below one partition is added to the template too, and DROP PARTITION
-            # does not take it out
+            # a subpartition that is added below one partition is also added to the template, and
+            # DROP PARTITION does not remove it from there
             levels[swap.parent.level] = (swap.beside, swap.beside)
         for m in middles:
             if m.like.has_template and m.like.level not in levels:
                 above = [x for n in range(len(m.path)) for x in middles if x.path == m.path[:n]]
-                # the first partition of a range is always there; what lies below it is addressed as
-                # below the others
+                # the first partition of a range always exists; partitions below it have the same
+                # addresses as those below the others
                 before = [
                     "FOR (RANK(1))" if not x.path else x.address or partition(x.label)
                     for x in above
@@ -268,10 +269,10 @@ class Classic(Writer):
     def _with_stand_in(
         self, context: Context, swap: ReplacePartitions, exchanges: list[str]
     ) -> list[str]:
-        """Return the statements with a partition that stands in meanwhile, if no other one is there
-        when they run.
+        """Return the statements, with a temporary partition if no other partition exists when they
+        run.
 
-        A level keeps one partition at least. A sibling that the plan drops may still be there, and
+        A level keeps at least one partition. A sibling that the plan drops may still exist, and
         could overlap.
         """
         these = ", ".join(
@@ -308,8 +309,8 @@ class Classic(Writer):
         default: Unit | None,
         parked: tuple[StagingTable, ...],
     ) -> list[str]:
-        """A table keeps one partition at least: an empty default one stands in, and what comes is
-        split off it.
+        """Keep an empty default partition meanwhile, because a table keeps at least one
+        partition, and split the new partitions off from it.
         """
         moves: list[str] = []
         if default is None:
@@ -338,7 +339,8 @@ class Classic(Writer):
                     "",
                     f"SPLIT DEFAULT PARTITION {what} INTO (PARTITION {name}, DEFAULT PARTITION)",
                 )
-                moves.append(f"EXECUTE {literal(split)};")  # PL/pgSQL would read INTO as its own
+                # PL/pgSQL would interpret INTO as its own
+                moves.append(f"EXECUTE {literal(split)};")
                 if default is None:
                     moves.append(self._alter(context, "", "DROP DEFAULT PARTITION"))
             moves += [self._exchange(context, "", name, s) for s in made.stages]
@@ -377,7 +379,7 @@ class Classic(Writer):
         address: str,
     ) -> list[str]:
         assert stage is not None
-        # the names of both are exchanged with them: the partition is called as the stage was
+        # the names of both are exchanged, too: the partition then has the name of the staging table
         taken = qualified(stage.schema, stage.name)
         return [
             self._alter(

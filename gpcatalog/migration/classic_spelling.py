@@ -1,4 +1,4 @@
-"""How Greenplum 6 spells partitions, constants of bounds, and definitions."""
+"""Notation of Greenplum 6 for partitions, constants of bounds, and definitions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from gpcatalog.migration.introspect import (
     quote_ident_always as quote,
-)  # Greenplum 6 takes few keywords for names of partitions
+)  # Greenplum 6 accepts few keywords as names of partitions
 
 _MODIFIER = re.compile(
     r"'(?:[^']|'')*'|(::\s*(?:pg_catalog\.)?)"
@@ -22,7 +22,7 @@ _WITHOUT_LENGTH = {
 
 
 def partition(name: str, value: str = "") -> str:
-    """How a partition is addressed behind PARTITION: by its name, or by a value that it holds."""
+    """The address of a partition after PARTITION: its name, or a value that it contains."""
     return quote(name) if name else f"FOR ({value})"
 
 
@@ -30,12 +30,12 @@ _USERS_TYPE = re.compile(r"""('(?:[^']|'')*')|::(?:"(?:[^"]|"")*"|\w+)\.(?:"(?:[
 
 
 def constant(text: str) -> str:
-    '''Return the text without lengths and precisions of types and without casts to user-defined
+    '''Return the text without lengths and precisions of types, and without casts to user-defined
     types.
 
-    Greenplum 6 takes no such cast for a constant. A bound is not longer than its column, and a
-    literal without a type gets that of its column, so the value is the same. Casts to user-defined
-    types have a schema: nothing but pg_catalog is on the path.
+    Greenplum 6 does not accept such a cast for a constant. A bound is not longer than its column,
+    and a literal without a type gets the type of its column, so the value is the same. Casts to
+    user-defined types have a schema, because the search path contains only pg_catalog.
 
     >>> constant("START ('2022-01-01 00:00:00'::timestamp(6) without time zone)")
     "START ('2022-01-01 00:00:00'::timestamp without time zone)"
@@ -57,7 +57,7 @@ _ENCODING = re.compile(
 
 
 def without_encodings(definition: str) -> str:
-    """Return what the server says behind PARTITION BY, without the encodings of columns.
+    """Return the server's text after PARTITION BY, without the encodings of columns.
 
     >>> without_encodings("(PARTITION p VALUES('COLUMN a ENCODING (x)') WITH (a=b) COLUMN \\"v w\\" ENCODING (compresstype=none), DEFAULT")
     "(PARTITION p VALUES('COLUMN a ENCODING (x)') WITH (a=b), DEFAULT"

@@ -1,6 +1,4 @@
-"""Greenplum 7 and PostgreSQL 12 to 18: old partitions are dropped, tables built aside are
-attached.
-"""
+"""Greenplum 7 and PostgreSQL 12 or later: drop old partitions, and attach staging tables."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from gpcatalog.migration.steps.retire import DetachPartitions
 
 COPIED = "INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING STATISTICS"
-"""What LIKE copies: indexes, identity and statistics objects need names, which are given
+"""What LIKE copies. Indexes, identity and statistics objects need names, which are set
 afterwards.
 """
 BOUND = (  # name of the constraint from which ATTACH PARTITION proves the bound without a scan
@@ -53,8 +51,8 @@ def split_table(
     *,
     options: str = "",
 ) -> str:
-    """The statement that makes a partitioned table with the columns of another, split and, on
-    Greenplum 7, stored as `like` says.
+    """The statement that creates a partitioned table with the columns of another table. It is
+    partitioned like `like` and, on Greenplum 7, has its storage.
     """
     kind = "UNLOGGED TABLE" if like.persistence == "u" else "TABLE"
     place = f" TABLESPACE {quote(like.tablespace)}" if like.tablespace else ""
@@ -78,9 +76,9 @@ def make_middle(
     *,
     staged: Sequence[str] = (),
 ) -> list[str]:
-    """Return the statements that make an intermediate partition, not yet attached.
+    """Return the statements that create an intermediate partition, not yet attached.
 
-    table, indexes: with the names that they have at first; columns: quoted name of the relation
+    table, indexes: with their names before it is attached; columns: quoted name of the relation
     whose columns it copies; staged: statements that follow the first one
     """
     objects = middle.dress.statistics
@@ -95,14 +93,14 @@ def make_middle(
         *middle.dress.late,
         *(line for s in objects for line in s.create(s.sql, table, middle.like.owner)),
         *(line for s in objects for line in s.comments()),
-        # the server would make them with names of its own choice, which those of leaves may need
+        # the server would create them with names that it chooses, which may be needed for leaves
         *writer.table_indexes(table, indexes),
     ]
 
 
 def bound_check(relation: str, predicate: str, parent: Relation, *, valid: bool = True) -> str:
-    """The statement that adds BOUND to a table that is attached to `parent` later; not `valid`:
-    existing rows are checked later.
+    """The statement that adds BOUND to a table that is attached to `parent` later. If not
+    `valid`, existing rows are checked later.
     """
     if parent.parent is None:
         return (
@@ -120,8 +118,8 @@ def bound_check(relation: str, predicate: str, parent: Relation, *, valid: bool 
 
 
 class _Tree(NamedTuple):
-    """A new partition while it is built: the table that is attached first, and the partitioned
-    tables over its leaves by their paths.
+    """A new partition while it is built: the table that is attached to its parent, and the
+    partitioned tables above its leaves, by their paths.
     """
 
     made: NewPartition
@@ -130,8 +128,8 @@ class _Tree(NamedTuple):
 
 
 class Declarative(Writer):
-    """ATTACH scans under the lock unless a constraint says what it looks for: it is added,
-    validated and dropped again.
+    """ATTACH scans a table under the lock, unless a constraint proves its bound. The constraint
+    is added, validated, and dropped again.
     """
 
     def __init__(self, *, greenplum: bool, version_num: int = 0) -> None:
@@ -148,7 +146,8 @@ class Declarative(Writer):
         if self.version_num >= 170000:
             found.append("SET transaction_timeout = 0;")
         if self.greenplum:
-            # it warns that partitions keep their names when their parent is renamed: so they shall
+            # it warns that partitions keep their names when their parent is renamed, which is
+            # intended
             found += [
                 "SET client_min_messages = error;",
                 "SET gp_autostats_mode = none;",
@@ -167,8 +166,8 @@ class Declarative(Writer):
             am = f" USING {quote(stage.storage)}" if stage.storage not in ("", "heap") else ""
             return f"CREATE {kind} {table} (LIKE {stage.like} {COPIED}){am}{with_}{place};"
         if not stage.explicit:
-            # column encodings are of column-oriented tables; of other tables that are or were
-            # append-optimized, reading them crashes Greenplum 7.0.0 after ADD COLUMN
+            # Only column-oriented tables have column encodings. On Greenplum 7.0.0, reading those
+            # of other tables that are or were append-optimized crashes the server after ADD COLUMN.
             less = "" if stage.storage == "ao_column" else " EXCLUDING ENCODING"
             return f"CREATE {kind} {table} (LIKE {stage.like} {COPIED}{less}){place};"
         inside = [f"LIKE {stage.like} {COPIED} EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"]
@@ -180,9 +179,9 @@ class Declarative(Writer):
         )
 
     def quiet(self, context: Context, parent: Relation, gone: Sequence[Unit]) -> list[str]:
-        # a writer that waits for a leaf holds the root, and the swap would wait for it: it has to
-        # wait at the root
-        # and nobody may attach anything to a partition that goes
+        # A writer that waits for a leaf has a lock on the root, and the swap would wait for it.
+        # Therefore, writers must wait at the root. Nobody may attach anything to a partition that
+        # is removed.
         return [
             context.root.sql,
             parent.sql,
@@ -193,8 +192,8 @@ class Declarative(Writer):
     def readers_out(
         self, context: Context, parent: Relation, gone: Sequence[Unit], default: Unit | None
     ) -> list[str]:
-        # the parent first: who reads through it has locked it before any leaf, so nobody can wait
-        # for us crosswise
+        # the parent first: everyone who reads through it has locked it before any leaf, so there is
+        # no deadlock
         names = [
             parent.sql,
             *(u.relation.sql for u in gone),
@@ -212,8 +211,8 @@ class Declarative(Writer):
     def before(
         self, context: Context, swap: ReplacePartitions, done: str, unless: Sequence[str] = ()
     ) -> list[str]:
-        """A constraint on the default partition, so that ATTACH need not scan it: added at once,
-        validated without keeping anybody out.
+        """Add a constraint to the default partition, so that ATTACH need not scan it. It is
+        added without a scan, and validated without blocking readers or writers.
         """
         if swap.default is None or swap.range_predicate == "true":
             return []
@@ -251,8 +250,8 @@ class Declarative(Writer):
     def _tree(
         self, context: Context, swap: ReplacePartitions, made: NewPartition
     ) -> tuple[dict[tuple[str, ...], str], list[str]]:
-        """Return the partitioned tables over the stages by their paths, the one that is attached
-        first, and what makes them.
+        """Return the partitioned tables above the stages by their paths, beginning with the one
+        that is attached, and the statements that create them.
         """
         stem = made.stages[0].name
         tables = {
@@ -280,7 +279,7 @@ class Declarative(Writer):
 
     @staticmethod
     def _aside(made: NewPartition, middle: IntermediatePartition) -> list[tuple[Index, str]]:
-        """Indexes of a partition with partitions of its own, with their names while it is built."""
+        """Indexes of an intermediate partition, with their names while it is built."""
         at = made.middles.index(middle)
         return [
             (index, f"{made.stages[0].name}_t{at}_i{n}")
@@ -313,7 +312,7 @@ class Declarative(Writer):
         ]
 
     def _dressed(self, swap: ReplacePartitions) -> list[str]:
-        """What staging tables get once their rows are there."""
+        """The statements for staging tables after their rows are copied."""
         ready: list[str] = []
         for stage in swap.stages:
             table = qualified(stage.schema, stage.name)
@@ -327,7 +326,7 @@ class Declarative(Writer):
                 ready.append(
                     f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS"
                     f" {self._default_constraint(swap)};"
-                )  # it came along
+                )  # LIKE copied it, too
         return ready
 
     @staticmethod
@@ -351,7 +350,9 @@ class Declarative(Writer):
         ]
 
     def _finished(self, swap: ReplacePartitions) -> list[str]:
-        """What follows behind the swap: constraints go, indexes get their names and marks."""
+        """The statements after the swap: constraints are dropped, indexes get their names and
+        marks.
+        """
         finish = [
             f"ALTER TABLE {qualified(made.schema, made.name)} DROP CONSTRAINT {BOUND};"
             for made in swap.made
@@ -375,8 +376,8 @@ class Declarative(Writer):
     def merge_partitions(
         self, context: Context, swap: ReplacePartitions, *, whole: bool
     ) -> list[str]:
-        """PostgreSQL 19's own merge: one statement, which keeps readers out while it copies; proven
-        by count and hash like the others.
+        """The merge statement of PostgreSQL 19, which blocks readers while it copies. The
+        result is compared by count and hash, as for other merges.
         """
         (made,) = swap.made
         (stage,) = made.stages
@@ -405,7 +406,7 @@ class Declarative(Writer):
                 [*self.readers_out(context, swap.parent, swap.gone, swap.default), *guard],
             ),
             (Phase.PROVE, self.prove_old(context, swap)),
-            # PL/pgSQL would read INTO as its own
+            # PL/pgSQL would interpret INTO as its own
             (
                 Phase.SWAP,
                 [

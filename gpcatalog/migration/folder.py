@@ -1,4 +1,4 @@
-"""The files of a migration: prepare, one a table, index, verify, rollback and clean-up."""
+"""The files of a migration: prepare, one file per table, index, verify, rollback and clean-up."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.model.server import Server
 from gpcatalog.planner.plan import Plan
 
-REFUSED_SHOWN = 50  # steps of a table that are listed with the reason why they are refused
+REFUSED_SHOWN = 50  # maximum number of refused steps of a table that are listed with the reason
 
 
 def writer_for(server: Server) -> Writer:
-    """The SQL of this server's generation."""
+    """The writer of SQL for this server's generation."""
     if server.classic_partitions:
         return Classic()
     return Declarative(greenplum=server.greenplum, version_num=server.version_num)
 
 
 def comment(lines: list[str]) -> str:
-    """Lines as SQL comments; nothing in them can end the comment."""
+    """Format lines as SQL comments; nothing in them can end the comment."""
     return "".join(f"-- {printable(line)}".rstrip() + "\n" for line in lines)
 
 
 def file_name(number: int, schema: str, table: str) -> str:
-    """A plain file name for a table of any name.
+    """A plain file name for a table with any name.
 
     >>> file_name(3, "public", 'Big "T"')
     '0003_public_big_t.sql'
@@ -44,10 +44,10 @@ def file_name(number: int, schema: str, table: str) -> str:
 
 
 def settings_text(writer: Writer, request: Request) -> str:
-    """The settings that every file begins with."""
+    """The settings at the beginning of every file."""
     r = request
     lines = [
-        # a line for each step, and none for each statement
+        # one line for each step, and none for each statement
         *(
             ["\\set ON_ERROR_STOP on", "\\set QUIET on", "\\set SHOW_CONTEXT never"]
             if r.runner is Runner.PSQL
@@ -60,11 +60,11 @@ def settings_text(writer: Writer, request: Request) -> str:
         "SET lock_timeout = '60s';",
         "SET client_min_messages = warning;",
         "SET default_transaction_read_only = off;",
-        # what a new table has that its statement does not say
+        # properties of a new table that its statement does not contain
         "SET default_tablespace = '';",
-        # properties are compared as the server writes them
+        # properties are compared as the server prints them
         "SET quote_all_identifiers = off;",
-        # hashes are of text: all of a value must show in it
+        # hashes are computed from text, which must contain the complete value
         "SET bytea_output = hex;",
         "SET extra_float_digits = 3;",
         "SET DateStyle = 'ISO, MDY';",
@@ -82,9 +82,9 @@ def settings_text(writer: Writer, request: Request) -> str:
 
 
 class Folder:
-    """Writes the texts of all files, one after the other.
+    """Writer of the texts of all files, one after the other.
 
-    Attributes, filled by `files`: work (on each table that has some) and names of their files;
+    Attributes, set by `files`: work (for each table that has any) and names of their files;
     refused.
     """
 
@@ -105,9 +105,9 @@ class Folder:
     def files(
         self, translated: Iterable[TableMigration | RefusedStep]
     ) -> Generator[tuple[str, Iterable[str]]]:
-        """Name and text of every file, in pieces; those of tables first. Each is made when it is
-        asked for: the next tables are read meanwhile, and the file of a large table may take as
-        much memory as all of its partitions.
+        """Yield name and text (in pieces) of every file, those of tables first. Each file is
+        created when it is requested: the next tables are read meanwhile, and the file of a large
+        table may need as much memory as all of its partitions.
 
         translated: the work on each table, or why there is none, in the order in which files run
         """
@@ -185,7 +185,7 @@ class Folder:
         )
 
     def _role(self, work: TableMigration) -> list[str]:
-        """Which role runs the file, and why."""
+        """Which role must run the file, and why."""
         owner = work.context.root.owner
         found = [f"Role: run all files of this folder as {owner}, the owner of the table."]
         if self.request.run_owner_code:
@@ -260,7 +260,7 @@ class Folder:
         ]
 
     def _forecast(self, work: TableMigration) -> list[str]:
-        """What the steps of one table gain and take."""
+        """Gains and costs of the steps of one table."""
         basis = next((b for b in self.plan.basis if b.startswith("time")), "copying rate")
         gp = self.server.greenplum
         found = [
@@ -286,7 +286,7 @@ class Folder:
         return found
 
     def _running(self, work: TableMigration, name: str) -> list[str]:
-        """How the file is run, stopped and undone."""
+        """How to run, stop and roll back the file."""
         return [
             (
                 f"Run 0000_prepare.sql before it:  psql -X -v ON_ERROR_STOP=1 -f {name}"
@@ -308,7 +308,7 @@ class Folder:
         ]
 
     def _remarks(self, work: TableMigration) -> list[str]:
-        """Notes of the operations, advice, and steps that were refused."""
+        """Notes of the operations, advice, and refused steps."""
         notes = dict.fromkeys(
             note for c in work.forward for note in c.notes(classic=self.server.classic_partitions)
         )
@@ -321,11 +321,11 @@ class Folder:
         return found
 
     def _begin(self, work: TableMigration) -> str:
-        """The transaction that records the coming steps in the journal."""
+        """The transaction that records the planned steps in the journal."""
         root = work.context.root
         names, bounds = [n for n, _ in work.initial], [b for _, b in work.initial]
         titles = [printable(change.summary()) for change in work.forward]
-        # every part of a step counts the same: the plan estimates steps
+        # all parts of a step have the same estimate, because the plan estimates whole steps
         seconds = [work.seconds / len(work.forward) if work.forward else 0.0] * len(work.forward)
         window = self.request.window
         return proven(
@@ -347,7 +347,7 @@ class Folder:
         )
 
     def forward(self, work: TableMigration, name: str) -> Iterator[str]:
-        """The file that carries out the steps of one table."""
+        """The file that performs the steps of one table."""
         root = work.context.root
         head = [
             f"{root.sql}: {plural(len(work.forward), 'step')}, {count(work.leaves)} fewer leaves",
@@ -372,9 +372,9 @@ class Folder:
         yield "\n" + proven([call("leave", literal(root.sql))])
 
     def _statistics(self, work: TableMigration) -> str:
-        """The transaction behind the last step: ANALYZE opens the root, whose partition key may
-        call functions. The steps are done: an error, of an unreachable foreign partition for
-        example, is reported and stops nothing.
+        """The transaction after the last step. ANALYZE opens the root, whose partition key may
+        call functions. The steps are done, so an error, for example of an unreachable foreign
+        partition, is reported and stops nothing.
         """
         root = literal(work.context.root.sql)
         return proven(
@@ -394,7 +394,7 @@ class Folder:
         return [change for change in work.forward if f"undo-{change.id}" not in written]
 
     def back(self, work: TableMigration, name: str) -> Iterator[str]:
-        """The file that rolls them back."""
+        """The file that rolls back the steps of one table."""
         root = work.context.root
         head = [
             (
@@ -422,7 +422,7 @@ class Folder:
             yield "\n" + proven([undone])
 
     def index(self) -> str:
-        """Return the file that runs all others, or lists them for a plain runner."""
+        """Return the file that runs all others, or that lists them for a plain runner."""
         head = [
             "Runs all files, in the order of removed catalog rows per second.",
             "",
@@ -485,7 +485,7 @@ class Folder:
         )
 
     def cleanup(self) -> str:
-        """Return the file that removes the records of a plan and what a crash left."""
+        """Return the file that removes the records of a plan, and objects that a crash left."""
         plan = literal(self.plan.id)
         head = [
             (
@@ -498,7 +498,7 @@ class Folder:
             ),
         ]
         deletes = "".join(
-            # the journal of an older version has not all tables
+            # the journal of an older version does not have all tables
             f"    IF {SCHEMA}.relation('{SCHEMA}.{t}') IS NOT NULL THEN DELETE FROM {SCHEMA}.{t} WHERE"
             f" plan = {plan}; END IF;\n"
             for t in journal.TABLES

@@ -1,5 +1,5 @@
-"""What a migration must know of a live table: partitions, columns, indexes and what hangs on them,
-read by probes.
+"""The properties of a live table that a migration needs: partitions, columns, indexes and
+dependent objects, read by probes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ _T = TypeVar("_T")
 
 
 class ProbeRunner(Protocol):
-    """Who answers a probe by name: the rows as dictionaries."""
+    """Runs a probe by its name, and returns the rows as dictionaries."""
 
     def __call__(self, name: str, /, **values: str) -> list[dict[str, Any]]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A live column; generated ones are computed by the server and never copied."""
+    """A column that is not dropped. Generated columns are computed by the server and never
+    copied.
+    """
 
     name: str
     type: str
@@ -43,7 +45,7 @@ class Index:
 
     `body` is its definition from USING on; constraint_kind: p primary, u unique, x exclusion.
 
-    targets: (column number, statistics target) of expressions that have a target of their own
+    targets: (column number, statistics target) of expressions with a target of their own
     """
 
     name: str
@@ -65,7 +67,7 @@ class Index:
 
     @property
     def body(self) -> str:
-        """The definition behind the table's name.
+        """The definition after the table's name.
 
         >>> Index("i", 'CREATE INDEX "i x" ON public."a USING b" USING btree (v)', "", "", "", "", False, False, True).body
         'USING btree (v)'
@@ -74,7 +76,7 @@ class Index:
 
     @property
     def text(self) -> str:
-        """What it is, by `index_text`."""
+        """The index as text, see `index_text`."""
         return index_text(self.definition)
 
 
@@ -82,8 +84,8 @@ class Index:
 class Grant:
     """Privileges of one role on a table or one of its columns; the empty role is PUBLIC.
 
-    grantor: who granted them, empty for the owner; revoked: they are those that the owner, the
-             role, took from itself
+    grantor: the role that granted them, empty for the owner; revoked: whether the owner (`role`)
+             revoked them from itself
     """
 
     role: str
@@ -121,7 +123,7 @@ _PRIVILEGES = {
 
 
 def _items(acl: str) -> Iterable[str]:
-    """Items of an aclitem[] as text: quotes of the array taken off.
+    """Items of an aclitem[] as text, without the quotes of the array.
 
     >>> list(_items('{gpadmin=arwdDxt/gpadmin,"\\\\"a b\\\\"=r/gpadmin"}'))
     ['gpadmin=arwdDxt/gpadmin', '"a b"=r/gpadmin']
@@ -137,8 +139,8 @@ def _unquoted(role: str) -> str:
 
 @lru_cache(maxsize=4096)  # partitions have the grants of their table
 def grants(acl: str | None, owner: str, column: str = "") -> tuple[Grant, ...]:
-    """Who may do what by an ACL of a table or column, each behind the grants that it rests on. The
-    owner, who has all rights on the table by default, is in the ACL of a column only if granted.
+    """Privileges in an ACL of a table or column, each after the grants on which it depends. The
+    owner has all privileges on the table by default, and is in the ACL of a column only if granted.
 
     >>> [g.words for g in grants('{me=arwdDxt/me,=r/me,"\\\\"a b\\\\"=r*w/me","you=r/\\\\"a b\\\\""}', "me")]
     [['SELECT of PUBLIC'], ['SELECT of a b', 'UPDATE of a b'], ['SELECT of you granted by a b']]
@@ -169,7 +171,9 @@ def grants(acl: str | None, owner: str, column: str = "") -> tuple[Grant, ...]:
 
 
 def _in_order(wanted: Iterable[Grant]) -> tuple[Grant, ...]:
-    """Grants, each behind those that let its grantor grant; what nobody may grant is left out."""
+    """Sort grants: each after those that allow its grantor to grant. Grants that nobody may
+    grant are left out.
+    """
     left, found = list(wanted), list[Grant]()
     while left:
         may = {(g.role, g.column, p) for g in found for p in g.grantable}
@@ -202,8 +206,8 @@ def _all_grants(
 
 
 def common_grants(parts: Sequence[Iterable[Grant]]) -> tuple[Grant, ...]:
-    """What all of several relations grant: a merged leaf never lets in anybody whom one of its
-    parts kept out.
+    """Privileges that all relations grant: a merged leaf never gives a role access that one of its
+    parts did not give.
 
     >>> common_grants([[Grant("a", ("SELECT", "UPDATE"), ())], [Grant("a", ("SELECT",), ()), Grant("b", ("SELECT",), ())]])
     (Grant(role='a', privileges=('SELECT',), grantable=(), column='', grantor='', revoked=False),)
@@ -223,7 +227,7 @@ def common_grants(parts: Sequence[Iterable[Grant]]) -> tuple[Grant, ...]:
 class Relation:
     """One relation of a partitioned table: the root, an intermediate or a leaf.
 
-    `key`: names of the columns it is split by.
+    `key`: names of the columns by which it is partitioned.
     """
 
     oid: int
@@ -249,23 +253,23 @@ class Relation:
     column_grants: tuple[tuple[str, str], ...]
     has_oids: bool
     has_template: bool
-    # Greenplum 7, PostgreSQL: what stands behind PARTITION BY, as the server spells it; None where
-    # reading it would run code of a user
+    # Greenplum 7, PostgreSQL: the text after PARTITION BY as the server prints it; None if reading
+    # it would run code of a user
     split: str | None = ""
-    access_method: str = ""  # Greenplum 7: of roots and intermediates too, which store nothing
-    revoked: tuple[str, ...] = ()  # privileges that its owner took from itself
+    access_method: str = ""  # Greenplum 7: also of roots and intermediates, which store nothing
+    revoked: tuple[str, ...] = ()  # privileges that its owner revoked from itself
 
     @property
     def split_by_columns(self) -> bool:
-        """Whether its partition key has columns alone, no expression."""
+        """Whether its partition key consists only of columns, without expressions."""
         return bool(self.key) and all(self.key)
 
-    # not kept: a value beside the fields of a relation takes 1.5 KB
+    # not cached: a value in addition to the fields of a relation takes 1.5 KB
 
     @property
     def grants(self) -> tuple[Grant, ...]:
-        """What roles other than the owner may do with it and its columns, and what the owner took
-        from itself.
+        """Privileges of other roles than the owner on it and its columns, and privileges that
+        the owner revoked from itself.
         """
         return _all_grants(self.acl, self.owner, self.column_grants, self.revoked)
 
@@ -277,7 +281,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Dependency:
-    """Something that hangs on a relation: a view, a trigger, a foreign key, a publication …"""
+    """An object that depends on a relation: a view, a trigger, a foreign key, a publication …"""
 
     oid: int
     what: str
@@ -288,10 +292,10 @@ class Dependency:
 class Table:
     """A partitioned table as it is now.
 
-    columns, indexes, traits: by oid of the relations that were read in detail
-    checksums: of all properties that such a relation takes with it when it is dropped
+    columns, indexes, traits: by OID of the relations that were read in detail
+    checksums: of all properties that are lost when such a relation is dropped
     code: (schema, name) of user-defined functions, operators, operator classes and types that those
-          relations are built from
+          relations use
     """
 
     server: Server
@@ -305,7 +309,7 @@ class Table:
     code: set[tuple[str, str]] = field(default_factory=set)
 
     def children(self, oid: int) -> list[Relation]:
-        """Partitions right below a relation, oldest oid first."""
+        """Partitions directly below a relation, lowest OID first."""
         return self._children.get(oid, [])
 
     @cached_property
@@ -318,7 +322,7 @@ class Table:
 
     @cached_property
     def dependents(self) -> dict[int, list[Dependency]]:
-        """What hangs on each relation."""
+        """Dependent objects of each relation."""
         found: dict[int, list[Dependency]] = {}
         for h in self.hanging:
             found.setdefault(h.oid, []).append(h)
@@ -350,24 +354,24 @@ class Table:
         return found[::-1]
 
     def default_of(self, parent: int) -> Relation | None:
-        """The default partition right below a relation."""
+        """The default partition directly below a relation."""
         return next((r for r in self.children(parent) if r.is_default), None)
 
     def path_key(self, oid: int) -> list[Relation]:
-        """Relations from below the root down to `oid`, itself included."""
+        """Relations from below the root down to `oid`, including the relation itself."""
         return self.below(oid, self.root.oid)
 
 
 def column_signature(columns: tuple[Column, ...]) -> str:
-    """Columns as the guard compares them: quoted name, type, NOT NULL."""
+    """Columns in the form that the guard compares: quoted name, type, NOT NULL."""
     return ", ".join(
         f"{quote_ident_always(c.name)} {c.type}{' NOT NULL' if c.not_null else ''}" for c in columns
     )
 
 
 def quote_ident_always(name: str) -> str:
-    """Quoted whether it needs it or not: the server's and this program's lists of keywords need not
-    agree.
+    """Quote a name even if it needs no quotes: the server and this program may have different lists
+    of keywords.
 
     >>> quote_ident_always('a"b')
     '"a""b"'
@@ -376,14 +380,14 @@ def quote_ident_always(name: str) -> str:
 
 
 class Unsafe(Exception):
-    """Why reading a table would run code of another role."""
+    """The reason why reading a table would run code of another role."""
 
 
 def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
-    """The table as it is now; None where no partitioned table has this oid. Raises Unsafe."""
+    """Read the table as it is now; None if no partitioned table has this OID. Raises Unsafe."""
     rows = list(ask("migration_tree", root=str(root)))
     relations: dict[int, Relation] = {}
-    known: dict[str, str] = {}  # partitions are alike: equal texts are kept once
+    known: dict[str, str] = {}  # partitions have many equal texts: each is kept once
     rows.reverse()
     while rows:  # a row takes more memory than its relation
         r: dict[str, Any] = {
@@ -420,7 +424,7 @@ def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
         )
     if root not in relations or len(relations) < 2:
         return None
-    # whatever reads more of it opens it
+    # reading anything else of the table opens it
     if unread := [r for r in relations.values() if r.split is None]:
         raise Unsafe(
             f"the key of {unread[0].name} has an operator class with functions of a role that is"
@@ -434,21 +438,22 @@ def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
     return Table(server=server, root=relations[root], relations=relations, hanging=hanging)
 
 
-BATCH = 2_000  # relations of which one statement reads the details
+BATCH = 2_000  # number of relations whose details one statement reads
 
 
 def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
     """Read columns, indexes and properties of these relations and of the root into `table`."""
     upper = {r.oid for r in table.relations.values() if r.kind != "leaf"}
     wanted = sorted({*oids, *upper} - table.columns.keys())
-    known: dict[tuple[Column, ...], tuple[Column, ...]] = {}  # leaves are alike: kept once
+    # leaves have equal columns: they are kept once
+    known: dict[tuple[Column, ...], tuple[Column, ...]] = {}
     for start in range(0, len(wanted), BATCH):
         part = wanted[start : start + BATCH]
         text = oid_array(part)
         table.code |= {(row["schema"], row["name"]) for row in ask("migration_code", oids=text)}
         table.traits |= _shared(part, ask("migration_traits", oids=text), _traits)
         columns = _shared(part, ask("migration_columns", oids=text), _columns)
-        distinct = {id(found): found for found in columns.values()}  # a hash looks at all columns
+        distinct = {id(found): found for found in columns.values()}  # a hash reads all columns
         once = {at: known.setdefault(found, found) for at, found in distinct.items()}
         table.columns |= {oid: once[id(found)] for oid, found in columns.items()}
         table.checksums |= {
@@ -481,8 +486,8 @@ def _shared(
     rows: Sequence[dict[str, Any]],
     made: Callable[[Sequence[dict[str, Any]]], _T],
 ) -> dict[int, _T]:
-    """For each relation, what `made` makes of the rows that name it; relations that are named in
-    the same rows share one.
+    """For each relation, the result of `made` for the rows that contain its OID. Relations in
+    the same rows share one result.
     """
     named: dict[int, list[int]] = {oid: [] for oid in oids}
     for at, row in enumerate(rows):

@@ -1,7 +1,7 @@
-"""Every catalog column that describes a table or a partition, and what a migration makes of it.
+"""Every catalog column that describes a table or a partition, and its treatment in a migration.
 
-Tests compare this list with the catalogs of live servers: a server with a catalog or a column that
-is not listed here fails them.
+Tests compare this list with the catalogs of live servers. They fail if a server has a catalog or a
+column that is not listed here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class Treatment(StrEnum):
-    """What becomes of a property of partitions that are merged, rebuilt, flattened or
+    """Treatment of a property of partitions that are merged, rebuilt, flattened or
     unpartitioned.
     """
 
@@ -186,7 +186,7 @@ COLUMNS: dict[str, dict[str, Treatment]] = {
     catalog: {column: treatment for treatment, text in groups.items() for column in text.split()}
     for catalog, groups in _COLUMNS.items()
 }
-"""Catalog → column → what becomes of it, over all server generations."""
+"""Catalog → column → treatment, over all server generations."""
 
 OTHER_CATALOGS = frozenset(
     """
@@ -200,13 +200,13 @@ OTHER_CATALOGS = frozenset(
     pg_user_mapping
     """.split()
 )
-"""Catalogs that describe no table."""
+"""Catalogs that do not describe tables."""
 
 DEPENDENTS: dict[str, Treatment] = {
     "pg_class": (
         R
-        # views, sequences, tables with a column of its row type; indexes, partitions and TOAST tables
-        # are its own
+        # views, sequences, tables with a column of its row type; indexes, partitions and TOAST
+        # tables belong to the relation itself
     ),
     "pg_type": S,  # its row type and the array of it
     "pg_attrdef": M,
@@ -221,7 +221,7 @@ DEPENDENTS: dict[str, Treatment] = {
     "pg_propgraph_element": R,
     "pg_namespace": R,
 }
-"""Catalogs of objects that can depend on a relation → what becomes of them.
+"""Catalogs of objects that can depend on a relation → their treatment.
 
-What is not listed is found as well, and refused.
+Other dependent objects are found as well, and refused.
 """

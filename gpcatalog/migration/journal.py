@@ -1,7 +1,7 @@
-"""The journal: a schema of its own on the server that has what was done, and the functions that
-guard, lock and compare.
+"""The journal: a separate schema on the server with the finished operations, and the functions that
+check, lock and compare.
 
-Its SQL is in sql/journal/, in folders of server generations like the probes; `prepare` is the whole
+Its SQL is in sql/journal/, in folders of server generations like the probes; `prepare` contains all
 of it.
 """
 
@@ -13,18 +13,18 @@ from gpcatalog.model.server import Server
 from gpcatalog.probes import library
 
 SCHEMA = "gpcatalog_journal"
-"""Schema of the journal, as the files in sql/journal/ spell it."""
+"""Schema of the journal, as in the files in sql/journal/."""
 TABLES = ("step", "planned", "initial", "tally", "tree", "stage", "property", "upkeep")
 _AREA = "journal"
 
 
 def _filled(text: str, *, whole: bool, **values: str) -> str:
-    """Fill placeholders, those of `values` among them.
+    """Fill placeholders, including those of `values`.
 
-    whole: the proof looks at everything in the schema, else at its functions and at tables by name.
+    whole: the proof checks everything in the schema; otherwise, its functions, and tables by name.
     """
     names = ", ".join(f"'{name}'" for name in TABLES)
-    # each is looked up by itself: Greenplum 6 would scan pg_class for a list of names
+    # each name is looked up separately: for a list of names, Greenplum 6 would scan pg_class
     tables = (
         f"(SELECT pg_catalog.unnest(ARRAY[{names}]::name[]) AS name) w CROSS JOIN LATERAL (SELECT r.relnamespace,"
         " r.relowner, r.relhastriggers, r.relhasrules FROM pg_catalog.pg_class r WHERE r.relname = w.name OFFSET 0) c"
@@ -41,12 +41,12 @@ def _filled(text: str, *, whole: bool, **values: str) -> str:
 @functools.cache
 def proof() -> tuple[str, ...]:
     """Return PL/pgSQL that stops unless the journal belongs to the current role, and nobody else
-    has rights in it.
+    has privileges in it.
 
-    Every transaction begins with it: what follows calls functions of the journal with the rights of
-    the current role. `prepare` looks at everything in the schema. Later only its owner can have
-    added to it, so its functions and the tables by name are enough: pg_class and pg_type are not
-    scanned.
+    Every transaction begins with it, because its statements call functions of the journal with the
+    privileges of the current role. `prepare` checks everything in the schema. Later, only its owner
+    can have added objects, so checks of its functions and of the tables by name are enough:
+    pg_class and pg_type are not scanned.
     """
     text = (library.folder() / _AREA / "any" / "proof.part").read_text(
         encoding="utf-8"
@@ -62,11 +62,11 @@ def prepare(server: Server) -> str:
 
 
 def heartbeat(server: Server, **values: str) -> str:
-    """Return SQL that records a run of upkeep with nothing to do, in one transaction; it stops on
-    another day.
+    """Return SQL that records a run of upkeep with nothing to do, in one transaction. It stops if
+    it runs on another day.
 
-    values: plan (id of the run) and day as literals; maintained and cover: what the policy maintains
-            and the days of cover that it asks for, as arrays; tag: a dollar quote that no name holds; waiting: partitions
-            that are due and exceed the limits
+    values: plan (ID of the run) and day as literals; maintained and cover: tables that the policy
+            maintains, and the days of cover that it requires, as arrays; tag: a dollar quote that
+            no name contains; waiting: partitions that are due and exceed the limits
     """
     return _filled(library.part("heartbeat", server, area=_AREA), whole=True, **values)

@@ -1,5 +1,5 @@
-"""The live table behind a plan: finds what the steps name, says what stands in the way, and
-describes the tables to build.
+"""The live table of a plan: find the relations of the steps, report obstacles, and describe the
+tables to build.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from gpcatalog.model.traits import (
 from gpcatalog.planner import operations as op
 from gpcatalog.planner.plan import TablePlan
 
-# what hangs on a table or partition and would be lost, or would be in the way
+# objects that depend on a table or partition and would be lost, or would prevent the change
 IN_THE_WAY = {
     "view": "a view uses it",
     "rule": "it has a rule",
@@ -75,12 +75,12 @@ IN_THE_WAY = {
     "own expression": "a generated column has its own expression",
     "row type": "its row type has privileges or a comment, or it was created with OF type",
 }
-# of these the partitioned table itself must have none, if another table is to take its place
+# the partitioned table itself must have none of these, if another table replaces it
 OF_THE_ROOT = ("subscription", "member of an extension", "security label", "row type")
 
 
 class LiveTable:
-    """One table as it is now, with the part of the plan that concerns it."""
+    """One table as it is now, with its part of the plan."""
 
     def __init__(
         self,
@@ -122,16 +122,18 @@ class LiveTable:
         self.names_of_indexes = frozenset(self.taken_indexes)
 
     def forget(self) -> None:
-        """Translate the steps from the first one on again."""
+        """Forget accepted steps, to translate the steps from the first one again."""
         self.accepted.clear()
         self.taken_indexes = set(self.names_of_indexes)
 
     def digest(self, step: op.Step) -> str:
-        """Return the part of a step's id that names its staging tables."""
+        """Return the part of a step's ID that is used in the names of its staging tables."""
         return re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
 
     def counted(self, leaves: Sequence[Relation]) -> int | None:
-        """Return the rows of leaves that were counted just now; None where one was not."""
+        """Return the number of rows of leaves that were counted just now; None if one was not
+        counted.
+        """
         if self.counts is None or not all(leaf.sql in self.counts for leaf in leaves):
             return None
         return sum(self.counts[leaf.sql] for leaf in leaves)
@@ -139,9 +141,9 @@ class LiveTable:
     # --- obstacles --------------------------------------------------------------------------------
 
     def table_obstacles(self, *, removing: bool = False) -> None:
-        """Raises Refusal for what stands in the way of every step.
+        """Raise Refusal for an obstacle to every step.
 
-        removing: only what stands in the way of one that detaches or drops partitions
+        removing: only obstacles to steps that detach or drop partitions
         """
         root = self.table.root
         if root.distribution == "REPLICATED":
@@ -191,9 +193,10 @@ class LiveTable:
             raise Refusal("it is a temporary table")
 
     def refuse_dependents(self, relation: Relation, *, but: Collection[str] = ()) -> None:
-        """Raise Refusal for what depends on a relation and would be lost, or would be in the way.
+        """Raise Refusal for an object that depends on a relation and would be lost, or would
+        prevent the change.
 
-        but: kinds of dependents that are not in the way
+        but: kinds of dependent objects that are allowed
         """
         for h in self.table.dependents.get(relation.oid, ()):
             if h.what in IN_THE_WAY and h.what not in but:
@@ -217,7 +220,7 @@ class LiveTable:
             if leaf.column_grants and self.classic:
                 raise Refusal(f"{leaf.name} has grants on columns")
             own = self.table.columns[leaf.oid]
-            if own is not alike:  # leaves share what they have alike
+            if own is not alike:  # leaves with equal columns share them
                 if _names_and_types(own) != _names_and_types(alike):
                     raise Refusal(f"the columns of {leaf.name} differ from those of the table")
                 alike = own
@@ -226,14 +229,16 @@ class LiveTable:
 
     @staticmethod
     def refuse_partly_unlogged(parts: Iterable[Relation]) -> None:
-        """Raise Refusal if rows of logged and unlogged relations would come into one table."""
+        """Raise Refusal if rows of logged and unlogged relations would be moved to one table."""
         if len({p.persistence for p in parts}) > 1:
             raise Refusal("only some of its leaves are unlogged")
 
     # --- the live table against the plan ----------------------------------------------------------
 
     def live(self, oid: int, name: str, bound: str) -> Relation:
-        """The relation that the plan means. Raises Refusal saying what changed."""
+        """The relation to which the plan refers. Raises Refusal with the change if it has
+        changed.
+        """
         found = self.table.relations.get(oid) or next(
             (r for r in self.table.relations.values() if r.name == name), None
         )
@@ -248,21 +253,21 @@ class LiveTable:
         return found
 
     def unit(self, relation: Relation) -> Unit:
-        """Return a partition with all that is below it."""
+        """Return a partition with everything below it."""
         leaves = self.table.leaves(relation.oid)
-        # nothing but the default partition is addressed without a value, and that one by its name
+        # only the default partition has an address without a value: its name
         address = self.address(relation) if self.classic else ""
         middles = subtree.middles(self.table, relation, self.addresses(relation))
         return Unit(relation=relation, leaves=tuple(leaves), address=address, middles=middles)
 
     def address(self, relation: Relation) -> str:
-        """Return how Greenplum 6 addresses a partition behind PARTITION. Raises Refusal."""
+        """Return the address of a partition after PARTITION on Greenplum 6. Raises Refusal."""
         if relation.partition:
             return partition(relation.partition)
         return partition("", constant(holding_value(parse(relation.bound))))
 
     def above(self, parent: Relation, end: int | None = None) -> str:
-        """Greenplum 6: how a parent is reached, or (end=-1) what is above it."""
+        """Greenplum 6: the address of a parent, or (end=-1) of the parent above it."""
         if not self.classic:
             return ""
         return "".join(
@@ -270,13 +275,13 @@ class LiveTable:
         )
 
     def key(self, relation: Relation) -> tuple[str, ...]:
-        """The quoted columns that a partitioned relation is split by. Raises Refusal."""
+        """The quoted columns by which a relation is partitioned. Raises Refusal."""
         if not relation.split_by_columns:
             raise Refusal("its key is an expression")
         return tuple(quote_ident_always(column) for column in relation.key)
 
     def parent_of(self, relations: list[Relation]) -> Relation:
-        """Return the one parent of these partitions. Raises Refusal where they have several."""
+        """Return the common parent of these partitions. Raises Refusal if they have several."""
         parents = {r.parent for r in relations}
         if len(parents) != 1 or None in parents:
             raise Refusal("its partitions have different parents")
@@ -285,9 +290,10 @@ class LiveTable:
         return self.table.relations[parent]
 
     def default_unit(self, parent: Relation, gone: list[Relation]) -> Unit | None:
-        """Return the default partition of a parent, None where there is none.
+        """Return the default partition of a parent, None if there is none.
 
-        gone: partitions that are replaced. Raises Refusal where it is one of them, or cannot be set aside.
+        gone: partitions that are replaced. Raises Refusal if it is one of them, or cannot be set
+              aside.
         """
         found = self.table.default_of(parent.oid)
         if found is None:
@@ -305,11 +311,11 @@ class LiveTable:
     # --- stages -----------------------------------------------------------------------------------
 
     def path_below(self, leaf: Relation, unit: Relation) -> tuple[PathStep, ...]:
-        """Return the steps from below a unit down to a leaf."""
+        """Return the path from below a unit down to a leaf."""
         return subtree.path(self.table, leaf, unit, self.addresses(unit))
 
     def addresses(self, unit: Relation) -> dict[int, str]:
-        """Greenplum 6: how what lies below a unit is reached, by oid. Raises Refusal."""
+        """Greenplum 6: the addresses of all partitions below a unit, by OID. Raises Refusal."""
         if not self.classic:
             return {}
         found: dict[int, str] = {}
@@ -325,7 +331,7 @@ class LiveTable:
         return tuple((quote_ident_always(c.name), c.encoding) for c in columns if c.encoding)
 
     def own_indexes(self, leaf: Relation, final: str) -> tuple[tuple[Index, str], ...]:
-        """Return the indexes of a leaf with the names they get on the leaf that takes its place.
+        """Return the indexes of a leaf with the names that they get on the leaf that replaces it.
 
         final: name of that leaf
         """
@@ -338,8 +344,8 @@ class LiveTable:
     def indexes_lost(
         self, parts: Sequence[Relation], kept: Relation | None, where: str
     ) -> list[str]:
-        """Return a sentence for each index of these relations that the one which takes their place
-        does not get; kept: whose indexes it gets.
+        """Return a sentence for each index of these relations that the relation that replaces
+        them does not get; kept: the relation whose indexes it gets.
         """
         indexes = self.table.indexes
         return indexes_lost(
@@ -349,8 +355,8 @@ class LiveTable:
         )
 
     def index_comments_lost(self, parts: Sequence[Relation], like: Relation) -> list[str]:
-        """Return a sentence if comments and statistics targets of the parts' indexes are not those
-        of the leaf that the new one is like.
+        """Return a sentence if comments and statistics targets of the parts' indexes differ
+        from those of `like`, the leaf that the new one is created like.
         """
 
         def properties(leaf: Relation) -> list[tuple[object, ...]]:
@@ -366,10 +372,10 @@ class LiveTable:
         self, parts: Sequence[Relation], like: Relation, where: str, *, encoded: bool = False
     ) -> list[str]:
         """Return a sentence for each statistics target, replica identity, CLUSTER mark, owner or
-        schema of these relations that the one which takes their place, made like `like`, does not
-        get.
+        schema of these relations that the relation that replaces them, created like `like`, does
+        not get.
 
-        encoded: column encodings, too
+        encoded: whether to include column encodings
         """
         columns, indexes = self.table.columns, self.table.indexes
         if all(
@@ -403,7 +409,7 @@ class LiveTable:
         return found
 
     def encoded(self, relation: Relation) -> dict[str, str]:
-        """Return the encodings of its columns, as properties with names."""
+        """Return the encodings of a relation's columns, as named properties."""
         columns = self.table.columns[relation.oid]
         return {f"encoding of column {c.name}": c.encoding for c in columns if c.encoding}
 
@@ -412,7 +418,9 @@ class LiveTable:
         return statistics_targets(self.table.columns[leaf.oid])
 
     def path_predicate(self, leaf: Relation, unit: Relation) -> list[str]:
-        """Return what the rows of a leaf satisfy by the bounds between it and its unit."""
+        """Return the conditions that the rows of a leaf satisfy because of the bounds between
+        it and its unit.
+        """
         found = []
         for r in self.table.below(leaf.oid, unit.oid):
             assert r.parent is not None
@@ -420,8 +428,8 @@ class LiveTable:
             expressible = bound.kind is BoundKind.RANGE or (
                 bound.kind is BoundKind.LIST and len(above.key) == 1
             )
-            # of expressions, hash partitions and the default one, the rows come from ones with the
-            # same bound
+            # for expressions, hash partitions and the default partition, the rows come from
+            # partitions with the same bound
             if expressible and above.split_by_columns:
                 found.append(predicate(bound, *self.key(above)))
         return found
@@ -429,9 +437,10 @@ class LiveTable:
     def property_statements(
         self, schema: str, name: str, final: str, base: Traits, wanted: Traits
     ) -> PropertyStatements:
-        """Return the statements that give a table built like `base` the wanted properties.
+        """Return the statements that give the wanted properties to a table that was created like
+        `base`.
 
-        name, final: while it is built and afterwards. Raises Refusal.
+        name, final: its names while it is built and afterwards. Raises Refusal.
         """
         try:
             return dress(
@@ -447,7 +456,7 @@ class LiveTable:
     def middles(
         self, unit: Relation, columns: Relation | None, stages: Sequence[StagingTable]
     ) -> tuple[IntermediatePartition, ...]:
-        """Return a unit and the partitions between it and its leaves, to be made as they are.
+        """Return a unit and the partitions between it and its leaves, to be created as they are.
 
         columns: the relation whose columns they copy. Raises Refusal.
         """
@@ -463,10 +472,10 @@ class LiveTable:
         stem: str = "",
         traits: Callable[[Relation], Traits] | None = None,
     ) -> tuple[IntermediatePartition, ...]:
-        """Return intermediate partitions with the statements that give them their properties.
+        """Return intermediate partitions with the statements that set their properties.
 
         columns: properties of the relation whose columns they copy; stem: name of the first staging
-        table below them, without one they have their own names at once; traits: properties that
+        table below them (without it, they have their own names at once); traits: properties that
         they get instead of their own. Raises Refusal.
         """
         if self.classic:
@@ -483,8 +492,8 @@ class LiveTable:
     def properties_lost(
         self, units: Sequence[Unit], made: Iterable[IntermediatePartition]
     ) -> list[str]:
-        """Return a sentence for each property that intermediate partitions of some units have, and
-        the ones that take their places do not.
+        """Return a sentence for each property that intermediate partitions of these units have,
+        and the partitions that replace them do not have.
         """
         traits, found = self.table.traits, []
         for new in made:
@@ -499,7 +508,7 @@ class LiveTable:
         return found
 
     def hanging_on_root(self, ask: ProbeRunner) -> dict[str, list[tuple[str, str]]]:
-        """What depends on the root, by kind: (detail, column)."""
+        """Dependent objects of the root, by kind: (detail, column)."""
         found: dict[str, list[tuple[str, str]]] = {}
         for r in ask("migration_root", root=str(self.table.root.oid)):
             found.setdefault(r["what"], []).append((r["detail"], r["column"] or ""))
@@ -515,8 +524,8 @@ class LiveTable:
         without: Collection[tuple[str, str]] = (),
         traits: Traits | None = None,
     ) -> StagingTable:
-        """A leaf made again, with the storage, grants, comment, indexes and traits that it has now;
-        traits `without` come later.
+        """The staging table of a leaf that is created again, with the storage, grants, comment,
+        indexes and traits that it has now; traits in `without` are added later.
 
         traits: those that it gets instead
         """
@@ -546,8 +555,8 @@ class LiveTable:
         )
 
     def templates_now(self, ask: ProbeRunner) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Greenplum 6: the subpartition templates as the server spells them, deepest level first,
-        each behind what gets it.
+        """Greenplum 6: the subpartition templates as the server prints them, deepest level
+        first, each with the table or partition that gets it.
         """
         found: dict[int, list[str]] = {}
         for r in ask("migration_template", root=str(self.table.root.oid)):
@@ -561,13 +570,13 @@ class LiveTable:
 
 
 def _names_and_types(columns: Iterable[Column]) -> list[tuple[str, str]]:
-    """Sorted, as columns in another order are copied by name."""
+    """Names and types, sorted, because columns in another order are copied by name."""
     return sorted((c.name, c.type) for c in columns)
 
 
 def grants_lost(kept: Iterable[Grant], parts: Sequence[Relation], where: str) -> list[str]:
-    """Return a sentence for each privilege that some of the parts grant and the relation that takes
-    their place does not.
+    """Return a sentence for each privilege that some of the parts grant and the relation that
+    replaces them does not grant.
     """
     return privileges_lost(
         [[word for g in p.grants for word in g.words] for p in parts],
@@ -577,8 +586,8 @@ def grants_lost(kept: Iterable[Grant], parts: Sequence[Relation], where: str) ->
 
 
 def tablespaces_lost(parts: Iterable[Relation], like: Relation, where: str) -> list[str]:
-    """Return a sentence if some parts have a tablespace, and what takes their place and is stored
-    like `like` does not.
+    """Return a sentence if some parts have a tablespace, and the relation that replaces them,
+    with the storage of `like`, does not.
     """
 
     def of(relation: Relation) -> dict[str, str]:
@@ -588,7 +597,7 @@ def tablespaces_lost(parts: Iterable[Relation], like: Relation, where: str) -> l
 
 
 def requirements(step: op.Step) -> Requirements:
-    """Return the plan's estimate of what a step needs of the server."""
+    """Return the plan's estimate of the resources that a step needs on the server."""
     return Requirements(
         locks=step.cost.locks, segment_bytes=step.cost.segment_bytes or 0, seconds=step.cost.seconds
     )

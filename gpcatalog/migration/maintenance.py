@@ -1,4 +1,6 @@
-"""Catalog maintenance: what VACUUM, REINDEX and ANALYZE a report calls for, as one SQL script."""
+"""Catalog maintenance: the VACUUM, REINDEX and ANALYZE statements that a report requires, as
+one SQL script.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,16 @@ from gpcatalog.model.quantity import count, duration, size
 
 WORTH_FULL = (
     64 << 20
-)  # reclaimable heap bytes on one instance from which on an exclusive rewrite is worth its lock
-# The server's names of auxiliary relations and their indexes. A snapshot may be hostile: other names
-# get no statement.
+)  # minimum reclaimable heap bytes on one instance that justify the lock of an exclusive rewrite
+# The server's names of auxiliary relations and their indexes. A snapshot may be hostile: no
+# statement is written for other names.
 AUXILIARY_NAME = re.compile(r"pg_aoseg\.pg_ao(seg|csseg|visimap|blkdir)_[0-9]+(_index)?")
-WORTH_ANY = 1 << 20  # reclaimable bytes on one instance below which a catalog is left alone
+WORTH_ANY = 1 << 20  # reclaimable bytes on one instance; a catalog with less is not treated
 
 
 @dataclass(frozen=True, kw_only=True)
 class Treatment:
-    """What one catalog gets. needed, reclaimable: bytes of the worst instance."""
+    """Treatment of one catalog. needed, reclaimable: bytes of the worst instance."""
 
     relation: str
     full: bool
@@ -41,8 +43,8 @@ class Treatment:
 
 
 def rates() -> tuple[float, float, float]:
-    """Bytes of live catalog a second that published VACUUM FULLs managed: lower quartile, median,
-    upper quartile.
+    """Speed of published VACUUM FULL runs, in bytes of live catalog per second: lower quartile,
+    median, upper quartile.
     """
     each = [note.after * 1e9 / (note.minutes * 60) for note in limits.VACUUM_FULL_NOTES]
     lower, median, upper = statistics.quantiles(each, n=4, method="inclusive")
@@ -50,7 +52,7 @@ def rates() -> tuple[float, float, float]:
 
 
 def treatments(report: Report) -> list[Treatment]:
-    """Catalogs worth treating, those that give back most first."""
+    """Catalogs that are worth a treatment, those with the most reclaimable bytes first."""
     moderate, significant = bloat_limits(report.server.generation)
     by: dict[str, list[CatalogRow]] = defaultdict(list)
     for row in report.catalogs:
@@ -87,7 +89,7 @@ def treatments(report: Report) -> list[Treatment]:
 
 
 def _since_17(report: Report) -> list[str]:
-    """Settings that PostgreSQL has since version 17. REINDEX runs event triggers since then, whose
+    """Settings of PostgreSQL 17 and later. Since version 17, REINDEX runs event triggers, whose
     functions may belong to anybody.
     """
     server = generations.find(report.server.generation)
@@ -113,12 +115,14 @@ def _since_17(report: Report) -> list[str]:
 
 
 def _comment(lines: Iterable[str]) -> list[str]:
-    """Lines as SQL comments; nothing in them can end the comment."""
+    """Format lines as SQL comments; nothing in them can end the comment."""
     return [f"-- {printable(line)}".rstrip() for line in lines]
 
 
 def _locks(server: ServerFacts, full: list[Treatment]) -> list[str]:
-    """What the statements block, and what VACUUM FULL may damage; full: catalogs that get it."""
+    """What the statements block, and what VACUUM FULL may damage; full: catalogs with VACUUM
+    FULL.
+    """
     found = [
         "Locks:",
         ("  REINDEX      blocks writers of that catalog (all DDL) and queries that use the index"),
@@ -143,7 +147,7 @@ def _locks(server: ServerFacts, full: list[Treatment]) -> list[str]:
 
 
 def _time(live: int) -> list[str]:
-    """How long it takes, from the bytes of live rows and indexes on one instance."""
+    """Estimated time, from the bytes of live rows and indexes on one instance."""
     slow, median, fast = rates()
     return [
         (
@@ -159,7 +163,7 @@ def _time(live: int) -> list[str]:
 
 
 def _head(report: Report, todo: list[Treatment], window: Window) -> list[str]:
-    """What the script does, why, its locks and its time, as lines."""
+    """The head of the script, as lines: what it does, why, its locks and its time."""
     full = [t for t in todo if t.full]
     head = [
         (
@@ -192,7 +196,7 @@ ROW_ORDER = "order of the rows that a session start needs"
 
 
 def _session(report: Report, window: Window) -> list[str]:
-    """Settings of the session; then the script ends where an event trigger would run."""
+    """Settings of the session, and checks that may end the script."""
     return [
         *alone(),
         "SET statement_timeout = 0;",
@@ -211,8 +215,8 @@ def _session(report: Report, window: Window) -> list[str]:
 def _statements(report: Report, todo: list[Treatment], window: Window) -> list[str]:
     """Settings, then indexes, dead rows and statistics.
 
-    In a window, a catalog is treated completely before the next one, those that give back most
-    first.
+    In a window, a catalog is treated completely before the next one, those with the most
+    reclaimable bytes first.
     """
     lines = [
         *_session(report, window),
@@ -229,7 +233,7 @@ def _statements(report: Report, todo: list[Treatment], window: Window) -> list[s
         return [*lines, *(f"ANALYZE {_name(t)};" for t in todo)]
     slow = rates()[0]
     for t in todo:
-        # VACUUM FULL writes what is live; the others read the dead rows, too
+        # VACUUM FULL writes only live rows; the other statements also read dead rows
         whole = (t.needed + t.reclaimable) / slow
         lines += ["", f"-- {printable(t.relation)}: {_gain(t)}"]
         if t.reindex:
@@ -309,7 +313,7 @@ def _displaced(report: Report) -> bool:
 
 
 def _without_catalogs(report: Report, auxiliary: list[str], window: Window) -> list[str]:
-    """The script if no catalog is treated."""
+    """The script without catalogs to treat."""
     head = ["No catalog has enough reclaimable bytes to justify the locks."]
     row_order: list[str] = []
     if _displaced(report):
@@ -329,11 +333,11 @@ def _without_catalogs(report: Report, auxiliary: list[str], window: Window) -> l
 
 
 def script(report: Report, window_seconds: float | None = None) -> str:
-    """The script: a head that says what, why, locks and time, then the statements in the documented
-    order.
+    """The script: a head with purpose, reason, locks and time, then the statements in the
+    documented order.
 
     window_seconds: no step begins that would not end within this time; None: no window
-    Nothing to do gives a script that says so and holds no statement.
+    If there is nothing to do, the script states this and contains no statement.
     """
     window = NoWindow() if window_seconds is None else Window(window_seconds)
     todo = treatments(report)

@@ -1,4 +1,4 @@
-"""Names of new indexes and storage options that are plain words."""
+"""Names of new indexes, and storage options that are plain words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gpcatalog.model.names import NAMEDATALEN, cut
 
 
 def index_name(old_leaf: str, index: str, new_leaf: str, taken: set[str]) -> str:
-    """Name of an index on a new leaf: the old leaf's part of the old name is exchanged; within 63
-    bytes, and free.
+    """Name of an index on a new leaf: the name of the old leaf is replaced in the old name. It has
+    at most 63 bytes and is not in use.
 
     >>> index_name("t_1", "t_1_v_idx", "t_2024", set()), index_name("t_1", "speed", "t_2", {"t_2_speed"})
     ('t_2024_v_idx', 't_2_speed_2')
@@ -29,7 +29,7 @@ def index_name(old_leaf: str, index: str, new_leaf: str, taken: set[str]) -> str
     raise Refusal("no free index name: 10,000 names are in use")
 
 
-@lru_cache(maxsize=1024)  # the leaves of a table have few different ones
+@lru_cache(maxsize=1024)  # the leaves of a table have few different options
 def options_of(text: str) -> tuple[tuple[str, str], ...]:
     """Storage options as pairs.
 
@@ -42,7 +42,7 @@ def options_of(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def checked(options: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Storage options that are plain words: a plan file is text that anybody may have written.
+    """Check that storage options are plain words: anybody may have written the text of a plan file.
 
     Raises Refusal.
     """

@@ -1,7 +1,7 @@
 """The script of one night of upkeep: one file for psql that does everything that is due.
 
-A step that fails is recorded in the journal, and the script goes on with other tables. At its end
-it fails if any step did, so that cron and psql report it.
+A step that fails is recorded in the journal, and the script continues with other tables. At its end
+it fails if any step failed, so that cron and psql report it.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ from gpcatalog.model.quantity import duration, plural, size
 from gpcatalog.model.server import Server
 
 MERGES = "upkeep"
-"""Plan of merges in the journal: the same every night, as a merge may take several."""
+"""Plan of merges in the journal: the same every night, because a merge may take several nights."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NightWork:
-    """What one night does, ready to be written.
+    """The work of one night, ready to be written.
 
-    day: the night is for; tables: operations of each table, in their order
-    maintained: tables of the policy (names as in SQL), with the days of cover that it asks for
+    day: date of the night; tables: operations of each table, in their order
+    maintained: tables of the policy (names as in SQL), with the days of cover that it requires
     announced: partitions that will be dropped in seven days or later, by table (names as in SQL)
-    refused: what cannot be done: recorded as failures, so that psql ends with an error
+    refused: steps that are not possible: recorded as failures, so that psql ends with an error
     waiting: partitions that are due and exceed the limits of the night
-    notes: sentences on what is left alone; window: seconds, 0: none; most_copied: bytes of merges
-    order: of merges, by id: the oldest cells of all tables first
-    owner_runs: the owner of the tables runs the script, not a superuser
+    notes: sentences on tables that are not changed; window: seconds, 0: none; most_copied: maximum
+           bytes of merges
+    order: of merges, by ID: the oldest cells of all tables first
+    owner_runs: whether the owner of the tables runs the script, not a superuser
     """
 
     day: date
@@ -60,12 +61,12 @@ class NightWork:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is to be done."""
+        """Whether there is nothing to do."""
         return not self.announced and not self.refused and not any(t.forward for t in self.tables)
 
     @property
     def run(self) -> str:
-        """Id of the run: the same for the same work."""
+        """ID of the run: the same for the same work."""
         ids = [(t.context.root.oid, [(o.id, o.details()) for o in t.forward]) for t in self.tables]
         text = repr(
             (
@@ -84,14 +85,14 @@ class NightWork:
 
 
 def _rank(operation: Operation) -> int:
-    """New partitions of all tables first, then what goes, then merges."""
+    """The order of operations: new partitions of all tables first, then removals, then merges."""
     if isinstance(operation, CreatePartitions):
         return 0
     return 2 if isinstance(operation, ReplacePartitions) else 1
 
 
 class NightScript:
-    """Writes the script of a night."""
+    """Writer of the script of a night."""
 
     def __init__(self, server: Server, work: NightWork) -> None:
         self.server = server
@@ -132,8 +133,9 @@ class NightScript:
         return "".join(parts)
 
     def in_one_transaction(self, table: TableMigration) -> bool:
-        """Whether merges of a table are written as one transaction each: on Greenplum, a superuser
-        cannot tell a staging table of another role that an earlier transaction has left.
+        """Whether each merge of a table is written as one transaction: on Greenplum, a
+        superuser cannot identify a staging table of another role that an earlier transaction
+        has left.
         """
         return self.server.greenplum and table.context.held and not self.work.owner_runs
 
@@ -162,7 +164,7 @@ class NightScript:
         )
 
     def _maintained(self) -> tuple[str, str]:
-        """Tables of the policy and the days of cover that it asks for, as SQL arrays."""
+        """Tables of the policy and the days of cover that it requires, as SQL arrays."""
         return array(name for name, _ in self.work.maintained), array(
             days for _, days in self.work.maintained
         )
@@ -284,6 +286,6 @@ class NightScript:
 
 
 class _Entering:
-    """Stands for the step of a table that keeps other sessions out."""
+    """A substitute for the step of a table that keeps other sessions out."""
 
     id = "enter"

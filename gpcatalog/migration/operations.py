@@ -1,5 +1,5 @@
-"""Operations of a migration: what a step of a plan does to the live table, and the values that
-operations share.
+"""Operations of a migration: the changes of the live table for a step of a plan, and values
+that several operations use.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PathStep:
-    """One step on the way from a unit down to a leaf.
+    """One partition on the path from a unit down to a leaf.
 
-    label: name that the partition gets when Greenplum 6 makes it; bound: as the server spells it;
+    label: name that the partition gets when Greenplum 6 creates it; bound: as the server prints it;
            relation: name of its relation
-    address: Greenplum 6: how it is reached behind PARTITION as long as it is there
+    address: Greenplum 6: its address after PARTITION as long as it exists
     """
 
     label: str
@@ -36,14 +36,14 @@ class PathStep:
 
 @dataclass(frozen=True, kw_only=True)
 class IntermediatePartition:
-    """A partition that has partitions of its own: a unit, or what lies between it and its leaves.
+    """A partition that has partitions: a unit, or a partition between it and its leaves.
 
     name, label, bound, address: as in PathStep; path: bounds from below the unit down to it, empty
         for the unit itself
-    like: the relation whose key, owner and storage options it has; grants, comment: what it has
+    like: the relation whose key, owner and storage options it has; grants, comment: its own
     encodings: of its columns, quoted, as SQL; indexes: with their names afterwards
-    statistics: (quoted column, statistics target) where it has one of its own
-    dress: what gives it its properties (not on Greenplum 6)
+    statistics: (quoted column, statistics target) if it has one of its own
+    dress: statements that set its properties (not on Greenplum 6)
     """
 
     name: str
@@ -69,17 +69,17 @@ def name_aside(stem: str, number: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class StagingTable:
-    """A leaf that is built aside and then swapped in.
+    """A leaf that is built as a separate table and then swapped in.
 
     name: while it is built; final: its relation name afterwards; schema: of both
     like: quoted name of the relation whose columns it copies; shape: the relation whose owner,
-          comment and place it takes
-    explicit: storage, options and column encodings are said (a conversion, or a rollback to what
-              was); else they are copied with LIKE
-    path: partitions from below the unit down to this leaf; empty where the unit is the leaf
-    sources: leaves whose rows it takes, each with the predicate that picks them (empty: all)
+          comment and place it gets
+    explicit: whether storage, options and column encodings are specified (a conversion, or a
+              rollback to the old state); otherwise, LIKE copies them
+    path: partitions from below the unit down to this leaf; empty if the unit is the leaf
+    sources: leaves whose rows it gets, each with the predicate that selects them (empty: all)
     slices: for each source, the predicate that finds its rows again in the new leaf
-    predicate: what every row of it must satisfy
+    predicate: condition that all its rows must satisfy
     """
 
     name: str
@@ -96,7 +96,7 @@ class StagingTable:
     encodings: tuple[tuple[str, str], ...] = ()
     explicit: bool = False
     path: tuple[PathStep, ...] = ()
-    indexes: tuple[tuple[Index, str], ...] = ()  # each with the name it has afterwards
+    indexes: tuple[tuple[Index, str], ...] = ()  # each with its name afterwards
     slices: tuple[str, ...] = ()
     statistics: tuple[tuple[str, int], ...] = ()  # columns with a target of their own
     dress: PropertyStatements = field(default_factory=PropertyStatements)
@@ -104,12 +104,12 @@ class StagingTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """A partition that goes, with all that lies below it.
+    """A partition that is removed, with everything below it.
 
-    leaves: with rows, `relation` itself where nothing is below it
-    address: Greenplum 6: how it is addressed behind ALTER TABLE … PARTITION
-    middles: itself and the partitions between it and the leaves, parents first; empty where nothing
-             is below it
+    leaves: they contain the rows; `relation` itself if nothing is below it
+    address: Greenplum 6: its address after ALTER TABLE … PARTITION
+    middles: itself and the partitions between it and the leaves, parents first; empty if nothing is
+             below it
     """
 
     relation: Relation
@@ -124,16 +124,16 @@ class Unit:
 
     @property
     def everything(self) -> tuple[Relation, ...]:
-        """The partition and all that is below it."""
+        """The partition and everything below it."""
         return (self.relation, *self.between, *self.leaves)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewPartition:
-    """A partition that comes: name, bound, and the leaves that are built for it.
+    """A new partition: name, bound, and the leaves that are built for it.
 
-    key:     what every row of it must satisfy
-    middles: itself and what lies between it and its leaves, parents first; empty where it is the
+    key:     condition that all its rows must satisfy
+    middles: itself and the partitions between it and its leaves, parents first; empty if it is the
              leaf
     columns: the relation whose columns the middles have
     """
@@ -154,27 +154,27 @@ class NewPartition:
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What all changes of one table share."""
+    """Common values of all changes of one table."""
 
     plan: str
     root: Relation
     columns: tuple[str, ...]  # of every row, in the root's order, quoted
-    copied: tuple[str, ...]  # without generated ones
+    copied: tuple[str, ...]  # without generated columns
     signature: str
-    held: bool = True  # some relation of the table belongs to a role that is no superuser
+    held: bool = True  # whether a relation of the table belongs to a role that is not a superuser
     code: tuple[
         str, ...
-        # qualified names of what users defined and keys, indexes, checks and statistics objects are
-        # built from
+        # qualified names of user-defined objects that keys, indexes, checks and statistics objects
+        # use
     ] = ()
-    # by oid: of the properties that a relation takes with it when it is dropped
+    # by OID: of the properties that are lost when a relation is dropped
     checksums: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Requirements:
-    """What a transaction needs of the server: locks on one instance, bytes free on the fullest
-    segment, seconds (estimates of the plan).
+    """Resources that a transaction needs on the server: locks on one instance, free bytes on
+    the fullest segment, seconds (estimates of the plan).
     """
 
     locks: int = 0
@@ -186,7 +186,7 @@ class Requirements:
 class Writing:
     """How one file is written.
 
-    forward: whether the operation belongs to the file that carries the plan out, else to its
+    forward: whether the operation belongs to the file that performs the plan, otherwise to its
              rollback
     """
 
@@ -196,7 +196,7 @@ class Writing:
 
     @property
     def state(self) -> str:
-        """State of the step in the journal once the operation has ended."""
+        """State of the step in the journal after the operation."""
         return "done" if self.forward else "undone"
 
     @property
@@ -209,8 +209,7 @@ class Writing:
 class Operation(ABC):
     """One change of a live table, as one or more transactions.
 
-    rests_on: what must be true for it, as sentences; lost: what is not there afterwards, as
-              sentences
+    rests_on: its conditions, as sentences; lost: its losses, as sentences
     """
 
     id: str
@@ -221,52 +220,52 @@ class Operation(ABC):
 
     @abstractmethod
     def summary(self) -> str:
-        """Return a few words on it, as its line of progress shows it."""
+        """Return a short description, as in its line of progress."""
 
     @abstractmethod
     def details(self) -> list[str]:
-        """Return the lines of its heading: what comes and what goes."""
+        """Return the lines of its heading: new and removed partitions."""
 
     @abstractmethod
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
-        """Return its SQL, a text a transaction."""
+        """Return its SQL, one text per transaction."""
 
     def grants(self) -> Sequence[Grant]:
         """Return the privileges of all relations that it creates."""
         return ()
 
     def reads(self) -> list[str]:
-        """Return the qualified names of relations that it reads besides the root."""
+        """Return the qualified names of relations that it reads in addition to the root."""
         return []
 
     def writes(self) -> list[str]:
-        """Return the qualified names of tables that an earlier transaction of it has built."""
+        """Return the qualified names of tables that one of its earlier transactions has built."""
         return []
 
     def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
-        """Return the partitions that go with all that is below them, and every relation known to be
-        there.
+        """Return the partitions that are removed with everything below them, and all relations that
+        are known to be there.
 
-        classic: on Greenplum 6, which drops the default partition too, and makes it again
+        classic: on Greenplum 6, which also drops the default partition, and creates it again
         """
         return [], []
 
     def drops(self, *, classic: bool) -> list[Relation]:
-        """Return the relations that it drops, or makes again, with all their properties."""
+        """Return the relations that it drops, or creates again, with all their properties."""
         return []
 
     def remade(self, *, classic: bool) -> list[Relation]:
-        """Return the relations that have the same names and bounds afterwards as before, but are
-        others.
-        """
+        """Return the relations that are replaced by new ones with the same names and bounds."""
         return []
 
     def names(self) -> list[tuple[str, str]]:
-        """Return (schema, name) of the relations that it makes, as they are called afterwards."""
+        """Return (schema, name) of the relations that it creates, with their names afterwards."""
         return []
 
     def owners(self, *, classic: bool) -> list[Relation]:
-        """Return the relations that may have such names, or indexes with them, beforehand."""
+        """Return the relations that may have such names, or indexes with such names, before the
+        operation.
+        """
         return self.drops(classic=classic)
 
     def keeps_root(self) -> bool:
@@ -274,7 +273,7 @@ class Operation(ABC):
         return True
 
     def uses_server_merge(self, writing: Writing) -> bool:
-        """Whether the server's own statement does it (PostgreSQL 19: MERGE PARTITIONS)."""
+        """Whether the server's own statement performs it (PostgreSQL 19: MERGE PARTITIONS)."""
         return False
 
     def notes(self, *, classic: bool) -> list[str]:
@@ -284,10 +283,10 @@ class Operation(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionOperation(Operation):
-    """Partitions of one parent go, or are replaced.
+    """Partitions of one parent are removed, or replaced.
 
-    above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level
-    default: the parent's default partition with its leaves, None where there is none
+    above: address of the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level
+    default: the parent's default partition with its leaves, None if there is none
     """
 
     parent: Relation
@@ -296,12 +295,12 @@ class PartitionOperation(Operation):
     default: Unit | None = None
 
     def gone_lines(self, most: int) -> list[str]:
-        """Lines on the partitions that go, at most so many."""
+        """Lines on the partitions that are removed, at most `most`."""
         return first_lines([f"  {u.relation.name} {u.relation.bound}" for u in self.gone], most)
 
     @property
     def leaves(self) -> list[Relation]:
-        """All leaves that go."""
+        """All leaves that are removed."""
         return [leaf for u in self.gone for leaf in u.leaves]
 
     def reads(self) -> list[str]:
@@ -322,7 +321,7 @@ class PartitionOperation(Operation):
 
 @dataclass
 class RefusedStep:
-    """A step that is not turned into SQL, and why."""
+    """A step for which no SQL is written, and the reason."""
 
     id: str
     table: str
@@ -332,7 +331,7 @@ class RefusedStep:
 
 @dataclass(kw_only=True)
 class TableMigration:
-    """Everything that is done to one table: forward and back, in order."""
+    """All changes of one table: forward and rollback, in order."""
 
     context: Context
     forward: list[Operation] = field(default_factory=list)

@@ -1,8 +1,8 @@
-"""How pg_partman spells intervals and the names of partitions."""
+"""Notation of intervals and of partition names in pg_partman."""
 
 from __future__ import annotations
 
-# what part of a time each interval begins with
+# unit of time at whose start each interval begins
 UNITS = {
     "1 hour": "hour",
     "1 day": "day",
@@ -11,7 +11,7 @@ UNITS = {
     "3 months": "quarter",
     "1 year": "year",
 }
-# how pg_partman 4 spells the start of a partition in its name; 5 is asked
+# format of the start of a partition in its name for pg_partman 4; pg_partman 5 is queried
 # (calculate_time_partition_info)
 SUFFIXES = {
     "hour": "YYYY_MM_DD_HH24MI",
@@ -25,8 +25,8 @@ COLUMNS = ("partition_interval", "datetime_string", "premake", "retention")
 
 
 def merged_suffix(start: str, version: int) -> str:
-    """How the name of a merged partition ends so that pg_partman reads its start out of it,
-    whatever grain it thinks in.
+    """The end of the name of a merged partition, from which pg_partman reads its start for any
+    grain.
 
     >>> merged_suffix("2020-01-01", 4), merged_suffix("2020-01-01 06:00:00+00", 4), merged_suffix("500", 4)
     ('p2020_01_01', 'p2020_01_01_0600', 'p500')

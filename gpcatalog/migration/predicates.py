@@ -1,5 +1,5 @@
-"""Partition bounds as SQL: what a row must satisfy, how Greenplum 6 addresses a partition, which
-ranges meet.
+"""Partition bounds as SQL: conditions on rows, addresses of partitions on Greenplum 6, adjacent
+ranges.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from gpcatalog.model.bounds import (
 
 
 class Refusal(Exception):
-    """Why one step or table is not migrated."""
+    """The reason why a step or table is not migrated."""
 
 
 def predicate(bound: Bound, *columns: str) -> str:
-    """What a row must satisfy to lie in a bound. Raises Refusal.
+    """The condition that the rows within a bound satisfy. Raises Refusal.
 
     >>> predicate(parse("START (1) EXCLUSIVE END (5) INCLUSIVE"), "k")
     '(k IS NOT NULL AND k > 1 AND k <= 5)'
@@ -64,8 +64,8 @@ def predicate(bound: Bound, *columns: str) -> str:
         return f"({' OR '.join(parts)})"
     if bound.kind is not BoundKind.RANGE:
         raise Refusal(f"the bound {bound.text} is neither a range nor a list")
-    # the server proves a partition constraint only from checks that say IS NOT NULL, too; else
-    # ATTACH PARTITION reads the table
+    # the server proves a partition constraint only from checks that also contain IS NOT NULL;
+    # otherwise, ATTACH PARTITION reads the table
     parts = [f"{key} IS NOT NULL"]
     if bound.lower:
         parts.append(f"{key} {'>=' if bound.lower_inclusive else '>'} {bound.lower[0].sql}")
@@ -77,12 +77,11 @@ def predicate(bound: Bound, *columns: str) -> str:
 def _side(
     end: Sequence[Term] | None, columns: Sequence[str], than: str, all_of_it: TermKind
 ) -> str:
-    """Return that a row of several columns lies on one side of an end, in the form in which the
-    server proves it; '' for an open end.
+    """Return the condition that a row of several columns is on one side of an end, in the form in
+    which the server proves it; '' for an open end.
 
     than: ">" for the lower end, which belongs to the range, "<" for the upper one; all_of_it:
-          MINVALUE or MAXVALUE, if it takes in all
-    rows with the values before it
+          MINVALUE or MAXVALUE, if it includes all rows with the values before it
     """
     if end is None:
         return ""
@@ -99,7 +98,7 @@ def _side(
 
 
 def holding_value(bound: Bound) -> str:
-    """A value that a partition without a name holds, for FOR (…). Raises Refusal."""
+    """A value that a partition without a name contains, for FOR (…). Raises Refusal."""
     if bound.kind is BoundKind.LIST:
         found = next((t.sql for t in bound.values if t.kind is not TermKind.NULL), "")
     elif bound.lower and bound.lower_inclusive:
@@ -114,7 +113,7 @@ def holding_value(bound: Bound) -> str:
 
 
 def same_bound(one: str, other: str) -> bool:
-    """Two spellings of one bound: equal but for casts and white space."""
+    """Whether two texts are the same bound, except for casts and white space."""
     return one == other or _plain(one) == _plain(other)
 
 
@@ -124,13 +123,15 @@ def _plain(bound: str) -> str:
 
 
 def has_both_ends(text: str) -> bool:
-    """A list, or a range with both ends: what can be split off a default partition."""
+    """Whether a bound is a list, or a range with both ends: only these can be split off from a
+    default partition.
+    """
     bound = parse(text)
     return bound.kind is BoundKind.LIST or bool(bound.lower and bound.upper)
 
 
 def range_outside(bound: Bound) -> str:
-    """A range outside of this one, as Greenplum 6 adds it; '' where there is none."""
+    """A range outside of this one, in the notation of Greenplum 6; '' if there is none."""
     if bound.kind is BoundKind.RANGE and bound.upper and not bound.upper_inclusive:
         return constant(f"START ({bound.upper[0].sql})")
     if bound.kind is BoundKind.RANGE and bound.lower and bound.lower_inclusive:
@@ -139,11 +140,11 @@ def range_outside(bound: Bound) -> str:
 
 
 def adjacent(one: Bound, two: Bound, types: Sequence[str]) -> bool:
-    """Nothing lies between the end of one range and the start of the next; types: of the key's
-    columns.
+    """Whether there is nothing between the end of one range and the start of the next; types: of
+    the key's columns.
 
-    Text decides, but for days and whole numbers: END (5) INCLUSIVE, and (5, MAXVALUE) of several
-    columns, end before 6 starts.
+    The text is compared, except for days and whole numbers: END (5) INCLUSIVE, and (5, MAXVALUE) of
+    several columns, end directly before 6.
     """
     if (
         one.kind is not BoundKind.RANGE
@@ -157,14 +158,14 @@ def adjacent(one: Bound, two: Bound, types: Sequence[str]) -> bool:
         return tuple_ends(one, kinds)[1] == tuple_ends(two, kinds)[0]
     if (
         kinds == [Family.NUMERIC] and one.upper[0].kind is two.lower[0].kind is TermKind.VALUE
-    ):  # 1.0 is 1.00
+    ):  # 1.0 equals 1.00
         return (
             Decimal(one.upper[0].value) == Decimal(two.lower[0].value)
             and one.upper_inclusive != two.lower_inclusive
         )
     if kinds in ([Family.DATE], [Family.INTEGER]) and (
         one.upper[0].kind is two.lower[0].kind is TermKind.VALUE
-    ):  # END (2) INCLUSIVE is END (3)
+    ):  # END (2) INCLUSIVE equals END (3)
         step = kinds[0].step
         end_at = axis(one.upper[0], kinds[0]) + step * one.upper_inclusive
         return end_at == axis(two.lower[0], kinds[0]) + step * (not two.lower_inclusive)

@@ -1,6 +1,6 @@
-"""How a migration is to be written: copy mode, runner, patience.
+"""Options of a migration: copy mode, runner, retries.
 
-Light, so that help answers at once.
+This module has few imports, so that help is printed at once.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from enum import StrEnum
 
 
 class Mode(StrEnum):
-    """How rows are copied: locked keeps writers of the old leaves out all the while, online only
-    for the last look and the swap.
+    """How rows are copied. locked: writers of the old leaves wait during the whole copy;
+    online: they wait only for the last comparison and the swap.
     """
 
     LOCKED = "locked"
@@ -19,7 +19,9 @@ class Mode(StrEnum):
 
 
 class Runner(StrEnum):
-    """What runs the files: psql, or anything that sends plain SQL statement by statement."""
+    """The client that runs the files: psql, or any client that sends plain SQL, one statement
+    at a time.
+    """
 
     PSQL = "psql"
     PLAIN = "plain"
@@ -27,15 +29,15 @@ class Runner(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """How the files are to be written.
+    """Options for writing the files.
 
-    most_copied:   upkeep: bytes that all merges of a run may copy; in online mode, a merge goes on the
-                   next night where it stopped. None: any
-    window:        seconds that a run may take: no step begins that would not end in it (estimate),
-                   None: as long as it takes
-    run_owner_code: let a superuser run functions of other roles that the tables reach
-    merge_seconds: PostgreSQL 19: MERGE PARTITIONS, which keeps readers out while it copies, for
-                   merges of at most so long (estimate)
+    most_copied:   upkeep: maximum bytes that all merges of a run copy; in online mode, a merge
+                   continues on the next night where it stopped. None: no limit
+    window:        maximum seconds of a run: no step begins that would not end within this time
+                   (estimate). None: no limit
+    run_owner_code: allow a superuser to run functions of other roles that the tables use
+    merge_seconds: PostgreSQL 19: use MERGE PARTITIONS, which blocks readers while it copies, for
+                   merges of at most this duration (estimate)
     """
 
     mode: Mode = Mode.LOCKED

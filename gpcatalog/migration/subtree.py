@@ -1,5 +1,5 @@
-"""Partitions that have partitions of their own: what lies between a unit and its leaves, now and
-once it is made anew.
+"""Intermediate partitions: a unit and the partitions between it and its leaves, now and after
+they are created again.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gpcatalog.model.names import NAMEDATALEN, cut
 
 
 class SubtreeChanged(Exception):
-    """Why partitions cannot be told from each other any more."""
+    """The reason why subpartitions cannot be matched any more."""
 
 
 def label(relation: Relation) -> str:
-    """Name that a partition gets when Greenplum 6 makes it: its own, or the number by which the
-    server named its relation.
+    """The name that a partition gets if Greenplum 6 creates it: its own name, or the number
+    with which the server named its relation.
     """
     return relation.partition or relation.name.rpartition("_prt_")[2]
 
@@ -32,7 +32,7 @@ def label(relation: Relation) -> str:
 def path(
     table: Table, leaf: Relation, unit: Relation, addresses: dict[int, str]
 ) -> tuple[PathStep, ...]:
-    """Return the steps from below a unit down to a leaf; empty where the unit is the leaf."""
+    """Return the path from below a unit down to a leaf; empty if the unit is the leaf."""
     return tuple(
         PathStep(label(r), r.bound, r.name, addresses.get(r.oid, ""))
         for r in table.below(leaf.oid, unit.oid)
@@ -42,8 +42,8 @@ def path(
 def middles(
     table: Table, unit: Relation, addresses: dict[int, str]
 ) -> tuple[IntermediatePartition, ...]:
-    """Return a unit and the partitions between it and its leaves, parents first, as they are; empty
-    where the unit is the leaf.
+    """Return a unit and the partitions between it and its leaves, parents first, as they are;
+    empty if the unit is the leaf.
     """
     if unit.kind == "leaf":
         return ()
@@ -86,14 +86,12 @@ def merged(
     *,
     classic: bool,
 ) -> tuple[IntermediatePartition, ...]:
-    """Return what lies above the leaves of a partition that takes the place of these units.
-
-    Raises Changed.
+    """Return the intermediate partitions of a partition that replaces these units. Raises
+    SubtreeChanged.
 
     It is built like the last unit. Privileges are those that all units grant, as for leaves;
-    comments are put together.
-    index_name: tells the name of an index by the table it was on, its old name and the table it
-                will be on
+    comments are joined.
+    index_name: returns the name of an index for its old table, its old name and its new table
     """
     found: list[IntermediatePartition] = []
     names: dict[tuple[str, ...], tuple[str, str]] = {}  # by path: relation name before and after
@@ -121,11 +119,10 @@ def merged(
 def child_name(
     parent: str, like: Relation, old_parent: str, taken: set[str], *, classic: bool
 ) -> str:
-    """Name of the relation of a partition below `parent` that takes the place of `like` below
-    `old_parent`.
+    """Name of the relation of a partition below `parent` that replaces `like` below `old_parent`.
 
-    Greenplum 6 gives the name, elsewhere the parent's part of the old name is exchanged; within 63
-    bytes and, elsewhere, free.
+    Greenplum 6 chooses the name. On other servers, the parent's name is replaced in the old name,
+    and the result is not in use. It has at most 63 bytes.
     """
     if classic:
         tail = f"_{like.level}_prt_{label(like)}"

@@ -1,5 +1,5 @@
-"""The transactions that replace partitions by new ones: in one, while writers wait, or in several
-that copy while they go on.
+"""The transactions that replace partitions by new ones: one transaction while writers wait, or
+several that copy while writers continue.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def _guard(
     writer: Writer, context: Context, swap: ReplacePartitions, *, done: str, whole: bool
 ) -> list[str]:
-    """Return the statements that stop the step unless its partitions are as they were planned, and
-    no larger.
+    """Return the statements that stop the step unless its partitions are as planned, and not
+    larger.
     """
     guard = writer.guard(
         context, swap, done=done, whole=whole, partitions=[u.relation for u in swap.gone]
@@ -42,7 +42,7 @@ def locked(
 ) -> list[str]:
     """The transactions of a swap in locked mode.
 
-    most: bytes that all merges of an upkeep script may copy; None: any
+    most: maximum bytes that all merges of an upkeep script copy; None: no limit
     """
     stages = swap.stages
     guard = _guard(writer, context, swap, done=done, whole=whole)
@@ -63,8 +63,8 @@ def locked(
                 *writer.compare(context, swap, swap.rows),
             ],
         ),
-        # building an index and ANALYZE run functions of the table's owner with the owner's
-        # rights: what they added is seen here
+        # CREATE INDEX and ANALYZE run functions of the table's owner with the owner's privileges:
+        # the following check finds what they added
         (
             Phase.INDEX,
             [
@@ -79,8 +79,8 @@ def locked(
 
 
 def online(writer: Writer, context: Context, swap: ReplacePartitions, *, whole: bool) -> list[str]:
-    """The transactions of a swap in online mode: build, copy, index, then look again under the
-    lock and swap.
+    """The transactions of a swap in online mode: build, copy, index; then compare again under
+    the lock, and swap.
     """
     guard = _guard(writer, context, swap, done="done", whole=whole)
     return [
@@ -95,10 +95,10 @@ def online(writer: Writer, context: Context, swap: ReplacePartitions, *, whole: 
 def instalments(
     writer: Writer, context: Context, swap: ReplacePartitions, *, most: int
 ) -> list[str]:
-    """The transactions of a swap whose leaves are copied one by one, over several nights where a
-    run may not copy all of them.
+    """The transactions of a swap whose leaves are copied one by one, over several nights if a run
+    may not copy all of them.
 
-    most: bytes that all merges of a run may copy
+    most: maximum bytes that all merges of a run copy
     """
     guard = _guard(writer, context, swap, done="done", whole=False)
     pieces = [
@@ -107,7 +107,7 @@ def instalments(
         for source, _ in stage.sources
     ]
     names = [piece for _, _, piece in pieces]
-    # the window counts for each leaf
+    # the window applies to each leaf
     untimed = replace(swap, needs=replace(swap.needs, seconds=0.0))
     digest = _digest(writer, context, swap)
     build, *rest = _build(
@@ -140,7 +140,9 @@ def instalments(
 
 
 def _digest(writer: Writer, context: Context, swap: ReplacePartitions) -> str:
-    """A checksum of all that the staging tables are built from: they are built again if it differs."""
+    """A checksum of everything from which the staging tables are built: if it differs, they are
+    built again.
+    """
     lines = [context.signature, *context.columns]
     for s in swap.stages:
         lines += [*writer.make_stage(context, swap, s), *writer.indexes(s), *s.dress.late]
@@ -155,8 +157,8 @@ def _size(relation: str) -> str:
 def _restarted(
     context: Context, swap: ReplacePartitions, pieces: list[str], digest: str
 ) -> list[str]:
-    """The statements that drop staging tables of an earlier night, if the table has changed since:
-    everything is copied again.
+    """The statements that drop staging tables of an earlier night if the table has changed
+    since then: everything is copied again.
     """
     plan, step, root = literal(context.plan), literal(swap.id), literal(context.root.sql)
     stale = " OR ".join(
@@ -184,9 +186,9 @@ def _piece(
     piece: str,
     most: int,
 ) -> Phases:
-    """Copy one leaf, unless an earlier night has, or this run has copied enough.
+    """Copy one leaf, unless an earlier night has copied it, or this run has copied enough.
 
-    piece: name of the copy in the journal; most: bytes that all merges of a run may copy
+    piece: name of the copy in the journal; most: maximum bytes that all merges of a run copy
     """
     plan = literal(context.plan)
     return [
@@ -219,13 +221,13 @@ def _piece(
 
 
 def _unless(context: Context, swap: ReplacePartitions, condition: str) -> str:
-    """The statement that ends a transaction whose step is in such a state."""
+    """The statement that ends a transaction if the state of its step satisfies the condition."""
     state = f"{SCHEMA}.state({literal(context.plan)}, {literal(swap.id)})"
     return f"IF {state} {condition} THEN RETURN; END IF;"
 
 
 def _noted(context: Context, swap: ReplacePartitions, word: str) -> list[str]:
-    """The statement that stores how far the step has come."""
+    """The statement that records the progress of the step."""
     plan, step, root = literal(context.plan), literal(swap.id), literal(context.root.sql)
     return [call("note", plan, step, literal(word), root, "began")]
 
@@ -233,7 +235,7 @@ def _noted(context: Context, swap: ReplacePartitions, word: str) -> list[str]:
 def _build(
     writer: Writer, context: Context, swap: ReplacePartitions, *, guard: list[str]
 ) -> Phases:
-    """The first transaction: empty tables beside the leaves."""
+    """The first transaction: create empty staging tables."""
     return [
         (
             Phase.GUARD,
@@ -252,14 +254,13 @@ def _build(
 
 
 def _copy(writer: Writer, context: Context, swap: ReplacePartitions) -> Phases:
-    """The second transaction: the rows, while writers go on."""
+    """The second transaction: copy the rows while writers continue."""
     return [
         (
             Phase.GUARD,
             [_unless(context, swap, "<> 'staged'"), writer.trusted(context, swap)],
         ),
-        # before the copy: what changes a leaf from now on makes it differ when it is looked at
-        # again
+        # before the copy: every later change of a leaf is found when the leaf is compared again
         (
             Phase.PROVE,
             [writer.tally(context, swap, "copied", r.sql, f"ONLY {r.sql}") for r in swap.leaves],
@@ -270,7 +271,7 @@ def _copy(writer: Writer, context: Context, swap: ReplacePartitions) -> Phases:
 
 
 def _index(writer: Writer, context: Context, swap: ReplacePartitions) -> Phases:
-    """The third transaction: indexes and statistics, while writers go on."""
+    """The third transaction: create indexes and statistics while writers continue."""
     return [
         (
             Phase.GUARD,
@@ -285,7 +286,7 @@ def _index(writer: Writer, context: Context, swap: ReplacePartitions) -> Phases:
 
 
 def _copied_again(writer: Writer, context: Context, swap: ReplacePartitions) -> list[str]:
-    """The statements that copy once more the leaves that have changed since they were copied."""
+    """The statements that copy leaves again that have changed since they were copied."""
     plan, step = literal(context.plan), literal(swap.id)
     columns = ", ".join(context.copied)
     again = writer.prove_old(context, swap)
@@ -301,11 +302,11 @@ def _copied_again(writer: Writer, context: Context, swap: ReplacePartitions) -> 
 
 
 def _swap(writer: Writer, context: Context, swap: ReplacePartitions, *, guard: list[str]) -> Phases:
-    """The last transaction: writers wait, what has changed is copied again, then the swap."""
+    """The last transaction: writers wait, changed leaves are copied again, then the swap."""
     plan, step = literal(context.plan), literal(swap.id)
     tables = [qualified(s.schema, s.name) for s in swap.stages]
-    # a row that was copied and gone again before its leaf was looked at makes no leaf differ:
-    # then all of them are copied once more
+    # if a row was copied and deleted again before its leaf was compared, no leaf differs: then all
+    # leaves are copied again
     once_more = [
         *(f"TRUNCATE TABLE ONLY {table};" for table in tables),
         *(line for s in swap.stages for line in writer.copies(context, s)),

@@ -1,5 +1,5 @@
-"""The text of subpartition templates (Greenplum), as the partitions of a table are and as they will
-be.
+"""The text of subpartition templates (Greenplum), for the partitions of a table as they are and
+as they will be.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from gpcatalog.migration.introspect import Relation, Table
 from gpcatalog.migration.introspect import (
     quote_ident_always as quote,
-)  # of partitions: Greenplum 6 takes few keywords for their names
+)  # for partitions: Greenplum 6 accepts few keywords as their names
 from gpcatalog.model.bounds import BoundKind, joined_list, merged_text, parse
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import operations as op
 
 
 def _bound(text: str) -> str:
-    """A bound as a template spells it, on every generation.
+    """A bound in the notation of templates, which is the same on every generation.
 
     >>> _bound("FOR VALUES FROM ('2024-01-01') TO ('2024-02-01')"), _bound("FOR VALUES IN ('a', 'b')")
     ("START ('2024-01-01') END ('2024-02-01')", "VALUES ('a', 'b')")
@@ -30,8 +30,8 @@ def _bound(text: str) -> str:
 
 
 def _options(leaf: Relation) -> str:
-    """What a template says of storage; a new subpartition of which it says nothing is heap on
-    Greenplum 6, whatever its table is.
+    """The storage in a template. Without it, a new subpartition is heap on Greenplum 6,
+    independent of its table.
     """
     found = [
         o
@@ -59,7 +59,7 @@ def _element(name: str, bound: str, leaf: Relation) -> str:
 
 
 def _name(leaf: Relation, *, classic: bool) -> str:
-    """The partition's name: Greenplum 7 keeps it only as the end of the relation's."""
+    """The partition's name: on Greenplum 7, it is only the end of the relation's name."""
     return (
         leaf.partition
         if classic
@@ -72,7 +72,7 @@ def _name(leaf: Relation, *, classic: bool) -> str:
 def elements(
     table: Table, parent: Relation, steps: Sequence[op.AnyStep], *, classic: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a template as the parent's partitions says: now, and once these steps are carried out.
+    """The elements of a template that is like the parent's partitions: now, and after these steps.
 
     Raises ValueError.
     """
@@ -114,8 +114,8 @@ def elements(
 
 
 def set_template(table: str, elements: Sequence[str]) -> str:
-    """The statement that gives a table, or the partition behind ALTER TABLE … ALTER PARTITION, this
-    subpartition template.
+    """The statement that sets this subpartition template for a table, or for the partition
+    after ALTER TABLE … ALTER PARTITION.
     """
     said = ",\n        ".join(elements)
     return f"ALTER TABLE {table} SET SUBPARTITION TEMPLATE (\n        {said});"

@@ -16,8 +16,8 @@ from gpcatalog.model.traits import Differ, Traits
 class Statistics:
     """A statistics object.
 
-    of: kinds and columns, in the syntax of CREATE STATISTICS; owner: empty if the table's; target:
-    statistics target, empty if not set.
+    of: kinds and columns, in the syntax of CREATE STATISTICS; owner: empty if it is the table's;
+    target: statistics target, empty if not set.
     """
 
     schema: str
@@ -41,7 +41,7 @@ class Statistics:
         ]
 
     def comments(self) -> list[str]:
-        """Return the statement that puts its comment on it, if it has one."""
+        """Return the statement that sets its comment, if it has one."""
         return (
             [f"COMMENT ON STATISTICS {self.sql} IS {quote_literal(self.comment)};"]
             if self.comment
@@ -51,9 +51,9 @@ class Statistics:
 
 @dataclass(frozen=True)
 class PropertyStatements:
-    """Statements that give a table built aside its traits.
+    """Statements that set the traits of a staging table.
 
-    before: on the empty table; late: once its rows are there; after: once it is a partition
+    before: on the empty table; late: after its rows are copied; after: after it became a partition
     """
 
     before: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class PropertyStatements:
 
 
 def brought_along(like: Traits, *, classic: bool) -> dict[tuple[str, str], str]:
-    """Return what LIKE copies of these traits, as the scripts use it."""
+    """Return the traits that LIKE copies, in the form in which the scripts use it."""
     if classic:
         return {k: v for k, v in like.items() if k[0] in ("default", "not null")}
     copied = {
@@ -83,10 +83,11 @@ def brought_along(like: Traits, *, classic: bool) -> dict[tuple[str, str], str]:
 
 
 def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) -> PropertyStatements:
-    """Return what gives a table with the traits `base` the wanted ones.
+    """Return the statements that give the wanted traits to a table with the traits `base`.
 
     table, final: its qualified name while it is built and afterwards
-    root: traits of the table that it becomes a partition of, whose triggers come with ATTACH
+    root: traits of the table of which it becomes a partition; ATTACH adds the triggers of that
+          table
     """
     before: list[str] = []
     late: list[str] = []
@@ -153,7 +154,7 @@ def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) ->
 def _options(text: str, prefix: str = "") -> str:
     """Return options of the catalog, such as "n_distinct=-0.5, fillfactor=90", as SQL.
 
-    Raises Differ for a name that is no word.
+    Raises Differ for a name that is not a word.
 
     >>> _options("n_distinct=-0.5, n_distinct_inherited=7"), _options("fillfactor=90", "toast.")
     ("n_distinct='-0.5', n_distinct_inherited='7'", "toast.fillfactor='90'")
@@ -170,7 +171,9 @@ def _options(text: str, prefix: str = "") -> str:
 def _check(
     before: list[str], table: str, constraint: str, was: str | None, then: str | None
 ) -> list[str]:
-    """A check that is not valid is added behind the rows, which need not satisfy it."""
+    """Return the statement that adds a check after the rows: they need not satisfy a check that
+    is not valid.
+    """
     if was is not None:
         before.append(f"ALTER TABLE {table} DROP CONSTRAINT {constraint};")
     return [] if then is None else [f"ALTER TABLE {table} ADD CONSTRAINT {constraint} {then};"]
@@ -186,5 +189,5 @@ def _not_null(
     if then == "NOT NULL":
         before.append(f"ALTER TABLE {table} ALTER COLUMN {column} SET NOT NULL;")
         return []
-    # PostgreSQL 18 has names for them
+    # since PostgreSQL 18, these constraints have names
     return [f"ALTER TABLE {table} ADD {then};"]

@@ -1,5 +1,5 @@
-"""From the steps of a plan to operations on the live table and their rollback; what cannot be done
-safely is refused with its reason.
+"""Translate the steps of a plan to operations on the live table and their rollback. Steps that
+are not safe are refused with the reason.
 """
 
 from __future__ import annotations
@@ -38,12 +38,11 @@ def translate(
     slots: int | None = None,
     window: float | None = None,
 ) -> TableMigration | RefusedStep:
-    """The work on one table, or why there is none. Steps that are refused are listed in it.
+    """The work on one table, or the reason why there is none. Refused steps are listed in it.
 
-    counts: rows of leaves by qualified name, those that could be counted; growth: how far leaves
-            may outgrow their planned bytes
-    slots:  locks that the server has for all sessions together; window: seconds that no step may
-            exceed
+    counts: rows of leaves by qualified name, for those that could be counted; growth: factor by
+            which leaves may exceed their planned bytes
+    slots:  locks that the server has for all sessions together; window: maximum seconds of a step
     """
     what = "table"
     try:
@@ -87,7 +86,9 @@ def translate(
 
 
 def _obstacle(live: LiveTable, *, removing: bool) -> str:
-    """What stands in the way of every step of a table, or of those that only remove partitions."""
+    """The obstacle to every step of a table, or to steps that only remove partitions; empty if
+    there is none.
+    """
     try:
         live.table_obstacles(removing=removing)
     except Refusal as e:
@@ -101,12 +102,12 @@ def _translate_steps(
     ask: ProbeRunner,
     limits: _Limits,
 ) -> None:
-    """Add the operations of every step, or why it is refused."""
+    """Add the operations of every step, or the reason why it is refused."""
     done = _Translated()
     done.add_steps(live, ask, limits, frozenset())
     taken = _taken(live, ask, [o for _, pairs in done.steps for o, _ in pairs])
     if taken:
-        # once more without them: other steps depend on what is accepted
+        # translate again without these steps: other steps depend on the accepted ones
         live.forget()
         done = _Translated()
         done.add_steps(live, ask, limits, taken)
@@ -118,9 +119,9 @@ def _translate_steps(
 
 @dataclass(frozen=True)
 class _Limits:
-    """What a table allows.
+    """Limits for the steps of a table.
 
-    blocked: what stands in the way of exchanging partitions; kept: of removing them
+    blocked: obstacle to exchanging partitions; kept: obstacle to removing them
     """
 
     blocked: str
@@ -131,7 +132,7 @@ class _Limits:
 
 @dataclass
 class _Translated:
-    """The steps of a table with their operations, and what is not turned into SQL."""
+    """The steps of a table with their operations, and steps for which no SQL is written."""
 
     steps: list[tuple[op.AnyStep, Translation]] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
@@ -140,7 +141,9 @@ class _Translated:
     def add_steps(
         self, live: LiveTable, ask: ProbeRunner, limits: _Limits, taken: Collection[tuple[str, str]]
     ) -> None:
-        """Translate all steps; taken: (schema, name) that no step can give."""
+        """Translate all steps; taken: (schema, name) that are in use, so that no step can use
+        them.
+        """
         for step in live.planned.steps:
             handler = handler_of(step)
             try:
@@ -168,7 +171,7 @@ class _Translated:
 def _taken(
     live: LiveTable, ask: ProbeRunner, operations: Sequence[Operation]
 ) -> set[tuple[str, str]]:
-    """(schema, name) of what operations make that relations outside of the table have already."""
+    """(schema, name) that operations need, but that relations outside of the table already have."""
     table = live.table
     own = {r.name for r in table.relations.values()} | live.names_of_indexes
     wanted = {n for o in operations for n in o.names() if n[1] not in own}
@@ -180,8 +183,8 @@ def _taken(
 
 
 def _concerned(table: Table, planned: TablePlan) -> set[int]:
-    """Oids of relations whose details are needed: leaves that a step takes, by oid or by name, and
-    those of default partitions.
+    """OIDs of relations whose details are needed: leaves of the steps, by OID or by name, and
+    leaves of default partitions.
     """
     leaves = [leaf for s in planned.steps for leaf in getattr(s, "leaves", ())]
     named = {leaf.name for leaf in leaves}
@@ -214,8 +217,8 @@ def _add(migration: TableMigration, step: op.AnyStep, pairs: Translation) -> Non
 
 
 def _refuse_too_large(step: op.AnyStep, *, window: float | None, slots: int | None) -> None:
-    """Raise Refusal for a step that takes longer than the window, or more locks than the server has
-    (both estimates).
+    """Raise Refusal for a step that takes longer than the window, or needs more locks than the
+    server has (both estimates).
     """
     if window is not None and step.cost.seconds > window:
         raise Refusal(

@@ -24,7 +24,9 @@ _INDEX = "pg_attribute_relid_attnum_index"
 
 @dataclass(frozen=True, kw_only=True)
 class Hazard:
-    """A problem of VACUUM FULL on catalogs. before: the first version without it; None: none."""
+    """A problem of VACUUM FULL on catalogs. before: the first version without it; None: no
+    version.
+    """
 
     generations: tuple[str, ...]
     before: tuple[int, int] | None
@@ -78,7 +80,9 @@ HAZARDS = (
 
 
 def hazards(server: ServerFacts) -> list[Hazard]:
-    """The known problems of this server's version; all of its generation if it has no number."""
+    """The known problems of this server's version; all of its generation if the version has no
+    number.
+    """
     number = re.match(r"(\d+)\.(\d+)", server.version)
     version = (int(number[1]), int(number[2])) if number else (0, 0)
     return [
@@ -97,11 +101,11 @@ def settings() -> list[str]:
 
 
 def row_order(server: ServerFacts) -> tuple[list[str], str]:
-    """Comments, and a statement that checks where the rows are that sessions need first and moves
-    them back; without its semicolon.
+    """Return comments, and a statement that checks the position of the rows that sessions need
+    first and moves them back; without its semicolon.
 
-    On PostgreSQL, CLUSTER moves them if the role is a superuser; otherwise, a warning names the
-    command. Greenplum cannot dispatch this CLUSTER: warnings name the command for each instance.
+    On PostgreSQL, CLUSTER moves them if the role is a superuser; otherwise, a warning contains the
+    command. Greenplum cannot dispatch this CLUSTER: warnings contain the command for each instance.
     """
     found = generations.find(server.generation)
     lines = (

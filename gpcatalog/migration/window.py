@@ -1,8 +1,8 @@
-"""A maintenance script that begins no step which would not end within a time window.
+"""A maintenance script in which no step begins that would not end within a time window.
 
-The script needs no psql newer than that of Greenplum 6: a query chooses the text of the next
-statement, and psql runs this text. What is done is not recorded: the next night's audit finds what
-is left, in order of gain, so a script is refused when it is older than a night.
+The script works with the psql of Greenplum 6: a query selects the text of the next statement, and
+psql runs this text. Finished steps are not recorded: the audit of the next night finds what is
+left, in order of gain. Therefore, a script that is older than a night is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpcatalog.model.quantity import duration
 
 LOCK = (1735420787, 1)
 """Key of the advisory lock of maintenance scripts: ASCII "gpcs", and 1."""
-FRESH_HOURS = 20  # age of the audit up to which the order of gain is believed
+FRESH_HOURS = 20  # maximum age of the audit for which its order of gain is used
 _NOW = "pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())"
 
 
@@ -41,7 +41,7 @@ class Window:
     seconds: float
 
     def head(self) -> list[str]:
-        """What the window means, as lines for the head of the script."""
+        """Lines on the window for the head of the script."""
         return [
             f"Window: {duration(self.seconds)}. A step begins only if its estimated duration, at the"
             " slow end of the range, fits into the rest of the window. Write and run a new script",
@@ -69,8 +69,8 @@ class Window:
     def gated(self, statement: str, seconds: float | None, name: str = "") -> list[str]:
         """A statement that runs only if it ends within the window.
 
-        statement: one statement without the semicolon; seconds: its estimated duration, None if it
-        is unknown: then it does not run; name: what it is called in a message
+        statement: one statement without the semicolon; seconds: its estimated duration; None:
+                   unknown, then it does not run; name: its name in messages
         """
         shown = printable(name or statement)
         if seconds is None:
@@ -86,19 +86,19 @@ class Window:
 
 
 class NoWindow(Window):
-    """Without a window, each statement stands for itself."""
+    """No window: every statement runs without a check."""
 
     def __init__(self) -> None:
         super().__init__(float("inf"))
 
     def head(self) -> list[str]:
-        """Nothing."""
+        """No lines."""
         return []
 
     def begin(self, taken_at: datetime) -> list[str]:
-        """Nothing."""
+        """No statements."""
         return []
 
     def gated(self, statement: str, seconds: float | None, name: str = "") -> list[str]:
-        """The statement."""
+        """The statement without a check."""
         return [f"{statement};"]

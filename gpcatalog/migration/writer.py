@@ -1,5 +1,5 @@
-"""From typed changes to the text of a step: phases of SQL inside one block that runs whole or not
-at all.
+"""Convert typed changes to the text of a step: phases of SQL in one block that runs completely
+or not at all.
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ if TYPE_CHECKING:
     from gpcatalog.migration.steps.retire import DetachPartitions
 
 EXCLUSIVE_SINCE = "began := pg_catalog.clock_timestamp();"
-"""The statement behind an exclusive lock: from then on readers wait, which the journal measures."""
+"""The statement after an exclusive lock: from then on readers wait, and the journal measures
+this time.
+"""
 
 REPLICA_IDENTITY = {"f": "FULL", "n": "NOTHING"}
 
 
 class Phase(StrEnum):
-    """What a stretch of a step does; each begins with a comment that names it."""
+    """A phase of a step; each phase begins with a comment that names it."""
 
     GUARD = "guard: skip the step if it is done; stop if the table differs from the plan"
     LOCK = "lock: writers wait from here on, readers do not"
@@ -57,7 +59,7 @@ Phases = list[tuple[Phase, list[str]]]
 
 @lru_cache(maxsize=1024)  # a step has the name of each of its leaves many times
 def literal(text: str) -> str:
-    """A string constant."""
+    """A string constant as SQL."""
     return quote_literal(text)
 
 
@@ -68,7 +70,7 @@ def qualified_always(schema: str, name: str) -> str:
 
 
 def array(values: Iterable[str]) -> str:
-    """An array of text."""
+    """An array of text as SQL."""
     return _array(tuple(values))
 
 
@@ -79,12 +81,12 @@ def _array(values: tuple[str, ...]) -> str:
 
 
 def call(function: str, *arguments: str) -> str:
-    """One call of a function of the journal."""
+    """A call of one function of the journal."""
     return f"PERFORM {SCHEMA}.{function}({', '.join(arguments)});"
 
 
 def grant_statements(relation: str, grants: Iterable[Grant]) -> list[str]:
-    """GRANTs of a table and its columns, within a block."""
+    """GRANT statements of a table and its columns, for a block."""
     found = []
     for g in grants:
         if g.revoked:
@@ -104,27 +106,27 @@ def grant_statements(relation: str, grants: Iterable[Grant]) -> list[str]:
 
 
 def lock_list(relations: Iterable[str]) -> str:
-    """Tables of a LOCK statement, each without what is below it."""
+    """Tables of a LOCK statement, each without the tables below it."""
     return ", ".join(f"ONLY {r}" for r in dict.fromkeys(relations))
 
 
 def names_of(unit: Unit | None) -> list[str]:
-    """Return the qualified names of a partition and of all that is below it."""
+    """Return the qualified names of a partition and of everything below it."""
     return [r.sql for r in unit.everything] if unit is not None else []
 
 
 def lock_from_writers(relations: Iterable[str]) -> str:
-    """Return the call that keeps writers out of these tables, and lets readers go on."""
+    """Return the call that blocks writers of these tables, and not readers."""
     return call("lock", literal(f"LOCK TABLE {lock_list(relations)} IN EXCLUSIVE MODE"))
 
 
 def lock_from_readers(relations: Iterable[str]) -> str:
-    """Return the call that keeps readers and writers out of these tables."""
+    """Return the call that blocks readers and writers of these tables."""
     return call("lock", literal(f"LOCK TABLE {lock_list(relations)} IN ACCESS EXCLUSIVE MODE"))
 
 
 def dollar_tag(body: str) -> str:
-    """A dollar quote that the body does not hold.
+    """A dollar quote that the body does not contain.
 
     >>> dollar_tag("SELECT 1"), dollar_tag("a $gpcatalog$ b")
     ('$gpcatalog$', '$gpcatalog1$')
@@ -145,7 +147,7 @@ def proven(calls: Iterable[str], declare: Iterable[str] = ()) -> str:
 
 
 def block(phases: Phases, *, caught: tuple[str, str, str] | None = None) -> str:
-    """One transaction: the phases inside a DO block, which runs whole or not at all.
+    """One transaction: the phases in a DO block, which runs completely or not at all.
 
     caught: plan, root and step of an upkeep script, whose error is recorded and does not stop the
             script
@@ -204,7 +206,7 @@ class Writer(ABC):
     """SQL of one server generation."""
 
     classic = False
-    run = ""  # of an upkeep script: the error of a step is recorded there, and the script goes on
+    run = ""  # of an upkeep script: errors of steps are recorded there, and the script continues
 
     def block(self, context: Context, change: Operation, phases: Phases) -> str:
         """Return one transaction of an operation."""
@@ -224,13 +226,13 @@ class Writer(ABC):
     ) -> list[str]:
         """Return the statements that skip a finished step and stop one whose table has changed.
 
-        Anything below the partitions that it removes which it does not know stops the step: it
-        would be dropped with them.
+        An unknown relation below the partitions that the step removes stops the step, because the
+        relation would be dropped with them.
         done: state of the step afterwards; whole: the table must have all partitions that the plan
               found, and no others
-        partitions: those that must be there with their bounds
+        partitions: those that must exist with their bounds
         """
-        # only what was done is rolled back
+        # only finished steps are rolled back
         forward, sign = change.id.removeprefix("undo-"), "=" if done == "done" else "<>"
         skip = (
             f"IF {SCHEMA}.state({literal(context.plan)}, {literal(forward)}) {sign} 'done' THEN"
@@ -259,8 +261,8 @@ class Writer(ABC):
         ]
 
     def same_properties(self, context: Context, change: Operation) -> list[str]:
-        """Return the statement that stops where a relation that goes has other properties than
-        `migrate` read, or than a step of the plan left it with.
+        """Return the statement that stops if a removed relation has other properties than
+        `migrate` read, or than a step of the plan left.
         """
         gone = {
             context.root.sql if r.oid == context.root.oid else self.server_name(r): r.oid
@@ -268,7 +270,7 @@ class Writer(ABC):
         }
         if not gone:
             return []
-        # what a rollback drops was made by a step, whatever it is called
+        # a relation that a rollback drops was created by a step, independent of its name
         planned = {} if change.id.startswith("undo-") else context.checksums
         sums = [planned.get(oid, "") for oid in gone.values()]
         return [
@@ -282,7 +284,9 @@ class Writer(ABC):
         ]
 
     def free_names(self, change: Operation) -> list[str]:
-        """Return the statement that stops where other relations have names that the change gives."""
+        """Return the statement that stops if other relations have names that the operation
+        needs.
+        """
         names = dict.fromkeys(qualified_always(schema, name) for schema, name in change.names())
         if not names:
             return []
@@ -290,8 +294,8 @@ class Writer(ABC):
         return [call("expect_free", array(names), array(own))]
 
     def nothing_else_below(self, change: Operation) -> list[str]:
-        """Return the statement that stops where a partition that goes has more below it than the
-        change knows.
+        """Return the statement that stops if a removed partition has more below it than the
+        operation knows.
         """
         tops, known = change.removes(classic=self.classic)
         if not tops:
@@ -300,8 +304,8 @@ class Writer(ABC):
         return [call("expect_below", array(self.server_name(r) for r in tops), array(names))]
 
     def as_declared(self, swap: ReplacePartitions) -> list[str]:
-        """Return the statement that stops where the new partitions have other ones below them than
-        those that were built.
+        """Return the statement that stops if the new partitions have other partitions below
+        them than those that were built.
         """
         deep = [m for m in swap.made if m.middles]
         tops = [qualified_always(m.schema, m.name) for m in deep]
@@ -320,32 +324,32 @@ class Writer(ABC):
         partitions: Iterable[Relation] = (),
         writes: Iterable[str] | None = None,
     ) -> str:
-        """Return the statement that stops a superuser before it runs code of another role: over all
-        that the operation reads or writes.
+        """Return the statement that stops a superuser before it runs code of another role. It
+        checks everything that the operation reads or writes.
 
-        partitions: read besides; writes: qualified names of tables that exist and are written,
-                    those of the operation by default
+        partitions: also read; writes: qualified names of existing tables that are written, by
+                    default those of the operation
         """
         reads = [context.root.sql, *(r.sql for r in partitions), *change.reads()]
         written = change.writes() if writes is None else writes
         checks = [call("expect_trusted", array(dict.fromkeys(reads)), array(written))]
         if context.code and change.id.startswith("undo-"):
-            # nothing that exists now need depend on what the old partitions were built from:
-            # another role may have replaced it since
+            # existing objects need not depend on the objects that the old partitions used: another
+            # role may have replaced these since then
             checks.append(call("expect_trusted_names", array(context.code)))
         return " ".join(checks)
 
     def requirements(self, needs: Requirements) -> list[str]:
-        """Return the statements that stop a step for which the server has no locks or disk space
-        left, or its window no time.
+        """Return the statements that stop a step if the server does not have enough locks or
+        disk space, or its window not enough time.
         """
         found = [call("expect_locks", str(needs.locks))] if needs.locks else []
         found += [call("expect_room", str(needs.segment_bytes))] if needs.segment_bytes else []
         return found + (self.time(needs.seconds) if needs.seconds else [])
 
     def time(self, seconds: float) -> list[str]:
-        """Return the statement that stops a step for which the window has no time; of an upkeep
-        script, the step is left for the next night.
+        """Return the statement that stops a step if the window does not have enough time. In an
+        upkeep script, the step is left for the next night.
         """
         if self.run:
             return [f"IF NOT {SCHEMA}.has_time({seconds:.3f}) THEN RETURN; END IF;"]
@@ -353,8 +357,8 @@ class Writer(ABC):
 
     @staticmethod
     def server_name(relation: Relation) -> str:
-        """Its qualified name as the journal spells it: always quoted, as two lists of keywords need
-        not agree.
+        """A relation's qualified name as in the journal: always quoted, because two lists of
+        keywords may differ.
         """
         return qualified_always(relation.schema, relation.name)
 
@@ -367,10 +371,11 @@ class Writer(ABC):
         source: str,
         predicate: str = "true",
     ) -> str:
-        """Return the call that counts and hashes rows and notes both.
+        """Return the call that counts and hashes rows, and records both.
 
-        side: "old", "new" or "copied"; name: of the relation in the journal; source: what is read
-        predicate: what every row must satisfy
+        side: "old", "new" or "copied"; name: of the relation in the journal; source: the relation
+              that is read
+        predicate: condition that all rows must satisfy
         """
         return call(
             "tally",
@@ -401,8 +406,8 @@ class Writer(ABC):
 
     @staticmethod
     def table_indexes(table: str, indexes: Iterable[tuple[Index, str]]) -> list[str]:
-        """Return the statements that make the indexes of an empty table, or of one that is built
-        aside, with these names.
+        """Return the statements that create the indexes of an empty table, or of a staging
+        table, with these names.
         """
         found = []
         for index, plain in indexes:
@@ -435,7 +440,9 @@ class Writer(ABC):
         return found
 
     def index_names(self, stage: StagingTable) -> list[str]:
-        """Return the statements that give them their final names and properties."""
+        """Return the statements that give indexes and statistics objects their final names and
+        properties.
+        """
         found = []
         for n, (index, final) in enumerate(stage.indexes, 1):
             here = qualified(stage.schema, f"{stage.name}_i{n}")
@@ -450,11 +457,11 @@ class Writer(ABC):
 
     @staticmethod
     def marks_of_middle(middle: IntermediatePartition) -> list[str]:
-        """Return what else a partition with partitions of its own and its indexes have, once they
-        and it are named.
+        """Return the statements for other properties of an intermediate partition and its
+        indexes, after they have their names.
         """
         table = qualified(middle.like.schema, middle.name)
-        # not those of what is below it
+        # not those of the partitions below it
         found = [
             f"ALTER TABLE ONLY {table} ALTER COLUMN {column} SET STATISTICS {target};"
             for column, target in middle.statistics
@@ -472,7 +479,7 @@ class Writer(ABC):
         return [*found, *middle.dress.after]
 
     def statistics_names(self, stage: StagingTable) -> list[str]:
-        """Statistics objects take the names they shall have."""
+        """The statements that give statistics objects their final names."""
         found = []
         for n, s in enumerate(stage.dress.statistics, 1):
             found.append(
@@ -483,7 +490,9 @@ class Writer(ABC):
         return found
 
     def own_marks(self, stage: StagingTable) -> list[str]:
-        """What can be said of a partition only once it is one, and has its name."""
+        """The statements for properties that are possible only after a partition is attached
+        and has its name.
+        """
         table = qualified(stage.schema, stage.final)
         marks = [
             f"ALTER TABLE {table} CLUSTER ON {quote(final)};"
@@ -507,12 +516,12 @@ class Writer(ABC):
         return found
 
     def seen_by_others(self, stage: StagingTable) -> list[str]:
-        """Return the statements for what clients see of a new leaf: its comment."""
+        """Return the statement that sets the comment of a new leaf, which clients can see."""
         table = qualified(stage.schema, stage.name)
         return [f"COMMENT ON TABLE {table} IS {literal(stage.comment)};"] if stage.comment else []
 
     def prove_old(self, context: Context, swap: ReplacePartitions) -> list[str]:
-        """Return the tallies of the leaves that go."""
+        """Return the tallies of the removed leaves."""
         return [self.tally(context, swap, "old", r.sql, f"ONLY {r.sql}") for r in swap.leaves]
 
     def prove_new(self, context: Context, swap: ReplacePartitions) -> list[str]:
@@ -531,7 +540,7 @@ class Writer(ABC):
 
     def compare(self, context: Context, change: Operation, rows: int | None = None) -> list[str]:
         """Return the statements that stop unless both sides of a step have the same rows; rows:
-        their number, where it was counted.
+        their number, if it was counted.
         """
         found = [
             f"held := {SCHEMA}.compare({literal(context.plan)}, {literal(change.id)}, 'old',"
@@ -547,7 +556,7 @@ class Writer(ABC):
         return f"ANALYZE {qualified(stage.schema, stage.name)};"
 
     def writers_out(self, context: Context, swap: ReplacePartitions) -> str:
-        """Return the lock that keeps writers of the old leaves out."""
+        """Return the lock that blocks writers of the old leaves."""
         return call(
             "lock",
             literal(
@@ -559,7 +568,7 @@ class Writer(ABC):
     def readers_out(
         self, context: Context, parent: Relation, gone: Sequence[Unit], default: Unit | None
     ) -> list[str]:
-        """Return the lock that keeps everybody out of partitions that go, and the default
+        """Return the lock that blocks all access to removed partitions and to the default
         partition.
         """
         names = self.quiet(context, parent, gone) + names_of(default)
@@ -569,12 +578,12 @@ class Writer(ABC):
         ]
 
     def note(self, context: Context, change: Operation, state: str) -> list[str]:
-        """Return the calls that store a state of the step in the journal, and the properties of
-        what it made; state: done or undone.
+        """Return the calls that record a state of the step in the journal, and the properties
+        of the relations that it created; state: done or undone.
         """
         plan, root = literal(context.plan), literal(context.root.sql)
         found = [call("note", plan, literal(change.id), literal(state), root, "began")]
-        # the journal finds other partitions by itself
+        # the journal finds other partitions itself
         remade = [self.server_name(r) for r in change.remade(classic=self.classic)]
         if remade:
             found.append(call("note_properties", plan, root, array(remade)))
@@ -583,17 +592,17 @@ class Writer(ABC):
     def before(
         self, context: Context, swap: ReplacePartitions, done: str, unless: Sequence[str] = ()
     ) -> list[str]:
-        """Transactions that come first. unless: statements that may end each of them."""
+        """Transactions that run first. unless: statements that may end each of them."""
         return []
 
     def nothing_in_default(self, leaf: str, predicate: str) -> str:
-        """Return the statement that stops where a default partition has rows of a range; '' where
-        the server looks itself when it attaches.
+        """Return the statement that stops if a default partition has rows of a range; '' if the
+        server checks this when it attaches.
         """
         return ""
 
     def identity(self, stage: StagingTable) -> list[str]:
-        """Return the statement that says how logical replication identifies its rows, if it is not the default."""
+        """Return the statement that sets the replica identity, if it is not the default."""
         table = qualified(stage.schema, stage.name)
         kind = stage.shape.replica_identity
         if kind in REPLICA_IDENTITY:
@@ -615,21 +624,21 @@ class Writer(ABC):
 
     @abstractmethod
     def quiet(self, context: Context, parent: Relation, gone: Sequence[Unit]) -> list[str]:
-        """Return the relations that writers are kept out of while these partitions of a parent are
+        """Return the relations whose writers are blocked while these partitions of a parent are
         replaced.
         """
 
     @abstractmethod
     def exchange(self, context: Context, swap: ReplacePartitions) -> Phases:
-        """From the copy to the swap."""
+        """Return the phases from the copy to the swap."""
 
     @abstractmethod
     def locked_by_drop(self, context: Context, drop: PartitionOperation) -> list[str]:
-        """Return the relations that readers are kept out of while partitions go."""
+        """Return the relations whose readers are blocked while partitions are removed."""
 
     @abstractmethod
     def drop_statements(self, context: Context, drop: PartitionOperation) -> list[str]:
-        """Return the statements that drop them."""
+        """Return the statements that drop partitions."""
 
     @abstractmethod
     def detach(
@@ -640,9 +649,9 @@ class Writer(ABC):
         stage: StagingTable | None,
         address: str,
     ) -> list[str]:
-        """Return the statements that make a partition a table of its own.
+        """Return the statements that make a partition an independent table.
 
-        stage: Greenplum 6: an empty table that takes its place; address: how it is reached there
+        stage: Greenplum 6: an empty table that replaces it; address: its address there
         """
 
     @abstractmethod
@@ -650,13 +659,13 @@ class Writer(ABC):
         self, context: Context, change: MoveToExternal, *, forward: bool
     ) -> list[str]:
         """Return the statements that exchange a leaf with an external table, or (not `forward`)
-        back with a table, and drop what it was.
+        the external table with a table, and drop the old one.
         """
 
     @abstractmethod
     def settings(self) -> list[str]:
-        """Return the SET statements that a file begins with."""
+        """Return the SET statements at the beginning of a file."""
 
     @abstractmethod
     def after(self, context: Context) -> list[str]:
-        """Statements behind the last step of a table."""
+        """Statements after the last step of a table."""

@@ -1,1 +1,1 @@
-"""Values that every part shares: server, names, storage, findings."""
+"""Values that all packages share: server, names, storage, findings."""

@@ -11,9 +11,9 @@ INDEX_OF = {
 }
 KINDS = (SEGMENT_FILE_LIST, VISIBILITY_MAP, BLOCK_DIRECTORY, *INDEX_OF.values())
 
-# Bytes on one segment from which an auxiliary relation is reported separately. Most need one page,
-# so that hundreds of thousands of leaves add few rows to a snapshot.
+# Minimum size, in bytes on one segment, of an auxiliary relation that is reported separately. Most
+# of them have one page, so hundreds of thousands of leaves add few rows to a snapshot.
 LARGE = 256 << 10
-# Relations whose rows an audit counts at most, the largest first: each costs one statement and one
-# scan on every segment.
+# Maximum number of relations whose rows an audit counts, the largest first: each costs one
+# statement and one scan on every segment.
 COUNTED = 100

@@ -1,5 +1,5 @@
-"""Typed partition bounds, read from the three spellings that a snapshot holds; garbage becomes a
-bound that says why.
+"""Typed partition bounds, parsed from the three notations that a snapshot contains. A bound
+that cannot be parsed contains the reason.
 """
 
 from __future__ import annotations
@@ -12,49 +12,51 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
-# Ends of the axis. A bound that is open there, and the value 'infinity' that lies one step before
-# it.
+# Ends of the axis, for bounds that are open. The value 'infinity' is one step before the end.
 OPEN_LOW = -(2**63)
 OPEN_HIGH = 2**63 - 1
 MINUS_INFINITY = OPEN_LOW + 1
 INFINITY = OPEN_HIGH - 1
 
-STRAY = 12  # a partition behind a gap of so many of its own lengths is none of the usual ones
+# a partition after a gap of more than this many times its own length is a stray partition
+STRAY = 12
 
 SECOND = 1_000_000  # the time axis counts microseconds since 1970-01-01 00:00 UTC
 HOUR = 3600 * SECOND
 DAY = 24 * HOUR
 DECIMAL = (
     10**7
-    # the axis of decimals counts ten-millionths: values have six digits, the seventh is the next
-    # value's place
+    # the axis of numeric keys counts ten-millionths: values have up to six decimal places, and the
+    # seventh place is for the next value
 )
 
 
 class Family(StrEnum):
-    """How values of a key type lie on an axis of 64-bit integers."""
+    """Families of key types. A family defines how values are mapped to an axis of 64-bit
+    integers.
+    """
 
     DATE = "date"  # microseconds, whole days
     TIMESTAMP = "timestamp"  # microseconds, as written
     TIMESTAMPTZ = "timestamptz"  # microseconds, UTC
-    INTEGER = "integer"  # the value itself; numeric keys as long as no bound has a fraction
-    NUMERIC = "numeric"  # ten-millionths, up to six digits behind the point
-    TEXT = "text"  # no axis: its order is the collation's
+    INTEGER = "integer"  # the value itself; also numeric keys if no bound has a fraction
+    NUMERIC = "numeric"  # ten-millionths; values with up to six decimal places
+    TEXT = "text"  # no axis: the order depends on the collation
     OTHER = "other"
 
     @property
     def time(self) -> bool:
-        """True for keys that a calendar can cut."""
+        """True for date and timestamp keys."""
         return self in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ)
 
     @property
     def ordered(self) -> bool:
-        """True for keys whose values have a known place on an axis."""
+        """True for keys whose values have a known position on an axis."""
         return self.time or self in (Family.INTEGER, Family.NUMERIC)
 
     @property
     def step(self) -> int:
-        """Distance on the axis from a value to what comes next; 0 where there is none (text)."""
+        """Distance on the axis from a value to the next value; 0 if there is none (text)."""
         return {
             Family.DATE: DAY,
             Family.TIMESTAMP: 1,
@@ -64,7 +66,7 @@ class Family(StrEnum):
         }.get(self, 0)
 
     def number(self, at: int) -> str:
-        """What stands at a place of the axis of numbers.
+        """The number at a position of the axis, as text.
 
         >>> Family.INTEGER.number(-5), Family.NUMERIC.number(25_000_000), Family.NUMERIC.number(10**9)
         ('-5', '2.5', '100')
@@ -79,7 +81,7 @@ class Family(StrEnum):
 
 
 def family(key_type: str) -> Family:
-    """The family of a type as format_type spells it.
+    """The family of a type name that format_type returns.
 
     >>> family("timestamp without time zone"), family("numeric(10,2)"), family("character varying(4)"), family("mydomain")
     (<Family.TIMESTAMP: 'timestamp'>, <Family.NUMERIC: 'numeric'>, <Family.TEXT: 'text'>, <Family.OTHER: 'other'>)
@@ -100,7 +102,7 @@ def family(key_type: str) -> Family:
 
 
 class TermKind(StrEnum):
-    """What one value of a bound is."""
+    """Kinds of values in a bound."""
 
     VALUE = "value"
     NULL = "null"
@@ -112,7 +114,7 @@ class TermKind(StrEnum):
 class Term:
     """One value of a bound.
 
-    sql:   as the server spelled it, casts included
+    sql:   as the server printed it, including casts
     value: the text inside its quotes, or the number; empty for NULL, MINVALUE and MAXVALUE
     """
 
@@ -134,16 +136,16 @@ class BoundKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """A bound, taken apart.
+    """A parsed bound.
 
     text:   as in the snapshot
-    lower, upper: range: the terms of each end, None where it is open; more than one for a key of
+    lower, upper: range: the values of each end, None if the end is open; more than one for a key of
                   several columns
     lower_inclusive, upper_inclusive: range: whether the end itself belongs to it (declarative is
         always [ , ))
-    values: list: the values; the rows of a list over several columns lie one after another
+    values: list: the values; for a list over several columns, one row after the other
     modulus, remainder: hash
-    reason: unparsed: what was not understood
+    reason: unparsed: the parse error
     """
 
     kind: BoundKind
@@ -213,7 +215,8 @@ def _terms(text: str) -> tuple[Term, ...]:
 
 
 def _inside(text: str, at: int) -> tuple[str, int]:
-    """What lies between the parenthesis at `at` and its partner, and the place behind it.
+    """The text between the parenthesis at `at` and its closing parenthesis, and the position after
+    it.
 
     Raises _Garbage.
     """
@@ -221,8 +224,8 @@ def _inside(text: str, at: int) -> tuple[str, int]:
     for i in range(at, len(text)):
         c = text[i]
         if quoted:
-            # a doubled quote closes and opens again; a backslash is an escape only after E, which
-            # servers write for backslashes
+            # a doubled quote closes and reopens the constant; a backslash is an escape only in
+            # E'…', which servers print if a constant contains backslashes
             quoted = c != "'"
         elif c == "'":
             quoted = True
@@ -248,11 +251,11 @@ def _classic(text: str) -> Bound:
         if m is None or m[1] in ends:
             raise _Garbage(f"START or END is expected at {text[at : at + 30]!r}")
         inner, at = _inside(text, m.end())
-        inclusive = m[1] == "START"  # what the server means when it says nothing
+        inclusive = m[1] == "START"  # the server's default
         flag = _FLAG.match(text, at)
         if flag:
             inclusive, at = flag[1] == "INCLUSIVE", flag.end()
-        # an end without limit comes as empty parentheses
+        # an end without limit is printed as empty parentheses
         ends[m[1]] = (_terms(inner) if inner.strip() else None, inclusive)
         if not text[at:].strip():
             break
@@ -299,7 +302,7 @@ def _declarative(text: str) -> Bound:
 
 @functools.lru_cache(maxsize=4_096)  # a step of a migration reads the bound of a leaf several times
 def parse(text: str | None) -> Bound:
-    """The bound that `text` spells; never raises.
+    """Return the parsed bound of `text`; never raises.
 
     >>> b = parse("START ('2020-01-01'::date) EXCLUSIVE END ('2020-02-01'::date) INCLUSIVE")
     >>> b.kind, b.lower[0].value, b.lower_inclusive, b.upper_inclusive
@@ -358,7 +361,8 @@ def _month_days(year: int, month: int) -> int:
 
 
 def timestamp_axis(text: str) -> int:
-    """Microseconds since 1970 of a date or timestamp in ISO style; a zone is taken off.
+    """Microseconds since 1970 of a date or timestamp in ISO style; a time zone offset is
+    subtracted.
 
     Raises ValueError.
 
@@ -402,7 +406,7 @@ def timestamp_axis(text: str) -> int:
 
 
 def shown_time(at: int) -> str:
-    """A point of the time axis for people: a date where it is midnight.
+    """A position of the time axis as text for people: only the date if it is midnight.
 
     >>> shown_time(0), shown_time(HOUR), shown_time(-(2**62))
     ('1970-01-01', '1970-01-01 01:00', 'far past')
@@ -416,7 +420,7 @@ def shown_time(at: int) -> str:
 
 
 def axis(term: Term, kind: Family) -> int:
-    """Where a value lies on its family's axis. Raises ValueError when it has no place there.
+    """The position of a value on its family's axis. Raises ValueError if it has none.
 
     >>> axis(parse("FOR VALUES FROM ('-20') TO (0)").lower[0], Family.INTEGER)
     -20
@@ -442,7 +446,7 @@ def axis(term: Term, kind: Family) -> int:
                 raise ValueError(f"{term.value} has more than six decimal places")
         if number != number.to_integral_value():
             raise ValueError(f"{term.value} is not a whole number")
-        if number.adjusted() > 20:  # never spelled out: 1e999999 would be a million digits
+        if number.adjusted() > 20:  # never written out: 1e999999 would have a million digits
             raise ValueError(f"{term.value} does not fit into 64 bits")
         whole = int(number)
         if not MINUS_INFINITY < whole < INFINITY:
@@ -452,11 +456,11 @@ def axis(term: Term, kind: Family) -> int:
 
 
 def interval(bound: Bound, kind: Family) -> tuple[int, int]:
-    """[lower, upper) of a range bound of one column on the axis; OPEN_LOW and OPEN_HIGH where it
-    has no end.
+    """Return [lower, upper) of a range bound of one column on the axis; OPEN_LOW or OPEN_HIGH for
+    an open end.
 
-    EXCLUSIVE starts and INCLUSIVE ends of Greenplum 6 move by one step of the type. Raises
-    ValueError saying why there is none.
+    EXCLUSIVE starts and INCLUSIVE ends of Greenplum 6 are moved by one step of the type. Raises
+    ValueError with the reason if there is no such range.
 
     >>> b = parse("START (1) EXCLUSIVE END (5) INCLUSIVE")
     >>> interval(b, Family.INTEGER)
@@ -480,13 +484,13 @@ def interval(bound: Bound, kind: Family) -> tuple[int, int]:
 # --- ranges of several columns --------------------------------------------------------------------
 
 TupleEnd = tuple[tuple[int, int], ...]
-"""An end of a range of several columns, in the order of the server: for each one (-1, 0) for
-MINVALUE, (0, place), (1, 0) for MAXVALUE.
+"""One end of a range of several columns. Ends compare as on the server. Each column is (-1, 0)
+for MINVALUE, (0, position) for a value, or (1, 0) for MAXVALUE.
 """
 
 
 def tuple_ends(bound: Bound, kinds: Sequence[Family]) -> tuple[TupleEnd, TupleEnd]:
-    """Both ends of a range of several columns. Raises ValueError saying why there are none.
+    """Both ends of a range of several columns. Raises ValueError with the reason if there are none.
 
     >>> tuple_ends(parse("FOR VALUES FROM (2022, MINVALUE) TO (2022, 5)"), [Family.INTEGER, Family.INTEGER])
     (((0, 2022), (-1, 0)), ((0, 2022), (0, 5)))
@@ -501,7 +505,7 @@ def tuple_ends(bound: Bound, kinds: Sequence[Family]) -> tuple[TupleEnd, TupleEn
             raise ValueError("its ends and the key have a different number of columns")
         places: list[tuple[int, int]] = []
         for term, kind in zip(end or (), kinds, strict=end is not None):
-            if places and places[-1][0]:  # what follows MINVALUE or MAXVALUE means nothing
+            if places and places[-1][0]:  # values after MINVALUE or MAXVALUE have no meaning
                 places.append(places[-1])
             elif term.kind in (TermKind.MINVALUE, TermKind.MAXVALUE):
                 places.append((-1, 0) if term.kind is TermKind.MINVALUE else (1, 0))
@@ -514,8 +518,8 @@ def tuple_ends(bound: Bound, kinds: Sequence[Family]) -> tuple[TupleEnd, TupleEn
 
 
 def _next_values(places: list[tuple[int, int]], kinds: Sequence[Family]) -> TupleEnd:
-    """The same end without MAXVALUE where a type has a next value: nothing lies between (5,
-    MAXVALUE) and (6, MINVALUE).
+    """Return the same end with the next value instead of MAXVALUE, if the type has a next
+    value: there is nothing between (5, MAXVALUE) and (6, MINVALUE).
     """
     at = next((n for n, (infinite, _) in enumerate(places) if infinite), len(places))
     if (
@@ -532,8 +536,8 @@ def _next_values(places: list[tuple[int, int]], kinds: Sequence[Family]) -> Tupl
 
 
 def first_column(end: TupleEnd, kind: Family, *, upper: bool) -> int:
-    """Where an end lies on the axis of its first column; an upper end takes in its value unless
-    nothing of it belongs to the range.
+    """The position of an end on the axis of its first column. An upper end includes its first
+    value, unless the range contains no rows with that value.
 
     >>> first_column(((0, 7), (0, 5)), Family.INTEGER, upper=True), first_column(((0, 7), (-1, 0)), Family.INTEGER, upper=True)
     (8, 7)
@@ -546,7 +550,7 @@ def first_column(end: TupleEnd, kind: Family, *, upper: bool) -> int:
 
 def spelled_dates(ends: Sequence[TupleEnd], kinds: Sequence[Family]) -> dict[TupleEnd, int] | None:
     """Return ends of (year, month) or (year, month, day) as numbers such as 202201 or 20220131;
-    None where not all are such dates.
+    None if not all are such dates.
 
     >>> spelled_dates([((0, 2022), (0, 1)), ((0, 2022), (0, 13)), ((0, 2024), (-1, 0))], [Family.INTEGER, Family.INTEGER]).values()
     dict_values([202201, 202301, 202401])
@@ -569,9 +573,10 @@ def spelled_dates(ends: Sequence[TupleEnd], kinds: Sequence[Family]) -> dict[Tup
 
 
 def date_of_number(value: int, digits: int) -> int:
-    """Microseconds since 1970 of a number that spells a date: 20240131 (digits 8) or 202401 (6).
+    """Microseconds since 1970 of a date written as a number: 20240131 (digits 8) or 202401 (digits
+    6).
 
-    Raises ValueError for a number that spells none.
+    Raises ValueError if the number is not a date.
 
     >>> date_of_number(19700102, 8) // DAY, date_of_number(197002, 6) // DAY
     (1, 31)
@@ -592,8 +597,8 @@ _PLAIN = re.compile(
 
 
 class Axis:
-    """Reads bounds of one family; the plain spellings of ranges, which nearly all bounds have,
-    without taking them apart.
+    """Parser of the bounds of one family. It has a shortcut for the usual notations of ranges,
+    which nearly all bounds have.
     """
 
     def __init__(self, kind: Family) -> None:
@@ -601,7 +606,7 @@ class Axis:
         self._seen: dict[str, int] = {}
 
     def interval(self, text: str) -> tuple[int, int]:
-        """What `interval(parse(text), kind)` is. Raises ValueError.
+        """Return `interval(parse(text), kind)`. Raises ValueError.
 
         >>> Axis(Family.INTEGER).interval("FOR VALUES FROM (1) TO (5)")
         (1, 5)
@@ -626,7 +631,7 @@ class Axis:
 
 
 def merged_text(first: Bound, last: Bound, *, classic: bool) -> str:
-    """The bound from the start of `first` to the end of `last`, in the server's spelling.
+    """The bound from the start of `first` to the end of `last`, as the server prints it.
 
     >>> a, b = parse("START (1) END (2)"), parse("START (2) END (3) INCLUSIVE")
     >>> merged_text(a, b, classic=True)
@@ -654,7 +659,7 @@ def merged_text(first: Bound, last: Bound, *, classic: bool) -> str:
 
 
 def joined_list(bounds: list[Bound], *, classic: bool) -> str:
-    """The list bound that holds the values of all `bounds`.
+    """The list bound that contains the values of all `bounds`.
 
     >>> joined_list([parse("FOR VALUES IN ('a')"), parse("FOR VALUES IN ('b', NULL)")], classic=False)
     "FOR VALUES IN ('a', 'b', NULL)"
@@ -664,8 +669,8 @@ def joined_list(bounds: list[Bound], *, classic: bool) -> str:
 
 
 def added_again(siblings: Sequence[Bound], bounds: Sequence[Bound]) -> list[bool]:
-    """Return whether Greenplum 6 accepts partitions with these bounds beside their siblings when
-    they are added again.
+    """Return, for each bound, whether Greenplum 6 accepts the partition when it is added again next
+    to its siblings.
 
     Greenplum 6.25.3 reports an overlap for a partition of one day or one whole number that starts
     EXCLUSIVE and ends INCLUSIVE, if its neighbour ends INCLUSIVE at the same value. It accepts
@@ -687,7 +692,7 @@ def added_again(siblings: Sequence[Bound], bounds: Sequence[Bound]) -> list[bool
 
 
 def _next(one: str, two: str) -> bool:
-    """Whether a day or whole number follows another at once."""
+    """Whether the second day or whole number directly follows the first."""
     try:
         return (date.fromisoformat(two) - date.fromisoformat(one)).days == 1
     except ValueError:

@@ -7,19 +7,23 @@ from enum import StrEnum
 import msgspec
 
 CLIENT = "client"
-"""Name of the timings; their subject is `Client.title`, and their n the number of measurements."""
+"""Name of these timings. Their subject is `Client.title`, and their n the number of
+measurements.
+"""
 
 
 class Reads(StrEnum):
-    """What of the database a client's queries read."""
+    """The part of the database that a client's queries read."""
 
-    TABLE = "table"  # that with the most partitions
-    SCHEMA = "schema"  # that with the most tables and partitions
+    TABLE = "table"  # the table with the most partitions
+    SCHEMA = "schema"  # the schema with the most tables and partitions
     DATABASE = "database"
 
 
 class Client(msgspec.Struct, frozen=True):
-    """A program: probe that reads what it reads, its name for people, and how much it reads."""
+    """A program: the probe that runs its queries, its name for people, and what the queries
+    read.
+    """
 
     probe: str
     title: str

@@ -1,10 +1,10 @@
-"""How a snapshot knows which tables are empty."""
+"""How a snapshot determines which tables are empty."""
 
 from __future__ import annotations
 
 
 def basis_words(filled_basis: str | None) -> str:
-    """The source of emptiness in words, from a snapshot's `filled_basis`.
+    """The words for a snapshot's `filled_basis`, the source that shows which tables are empty.
 
     >>> basis_words("files"), basis_words("segment file lists"), basis_words(None)
     ('file sizes', 'segment file lists', 'nothing')

@@ -1,16 +1,19 @@
-"""Which files an audit looks at."""
+"""Which file sizes an audit reads."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-ALWAYS = 64 << 20  # bytes of a relation on an instance from which on every sample has its files
-MOST_FILES = 5_000_000  # files on a host up to which all are read, if not asked otherwise
+ALWAYS = 64 << 20  # bytes on an instance from which a relation is in every sample
+# maximum number of files on a host of which all are read, unless requested otherwise
+MOST_FILES = 5_000_000
 
 
 class Which(StrEnum):
-    """Files whose sizes are read: of all relations, of a sample, of none; AUTO by their number."""
+    """Relations whose file sizes are read: all, a sample, or none; AUTO decides by the number
+    of files.
+    """
 
     AUTO = "auto"
     ALL = "all"
@@ -20,9 +23,9 @@ class Which(StrEnum):
 
 @dataclass(frozen=True)
 class FileChoice:
-    """What an audit may take of the file systems.
+    """How an audit reads the file systems.
 
-    parallel: segments of each host whose directories are listed at the same time; 0 for all
+    parallel: segments of each host whose directories are listed at the same time; 0: all
     """
 
     files: Which = Which.AUTO
@@ -30,4 +33,4 @@ class FileChoice:
 
 
 ALL_FILES = FileChoice(Which.ALL)
-"""What plans need: the size of each leaf."""
+"""For plans, which need the size of each leaf."""

@@ -1,6 +1,4 @@
-"""A finding: everything an emitter needs to show one problem, and nothing that sends it back to the
-rule.
-"""
+"""A finding: everything that an emitter needs to show one problem, without access to the rule."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ import msgspec
 
 
 class Severity(IntEnum):
-    """How bad it is, in order; --fail-on compares with these."""
+    """Severities, in ascending order; --fail-on compares with them."""
 
     INFO = 10
     NOTICE = 20
@@ -24,17 +22,17 @@ class Severity(IntEnum):
 
 
 class Confidence(StrEnum):
-    """How sure the numbers behind a finding are."""
+    """Confidence in the numbers of a finding."""
 
     HIGH = "high"  # counted or measured on this server
     MEDIUM = "medium"  # derived from measured facts by a stated formula
-    LOW = "low"  # rests on estimates or published figures
+    LOW = "low"  # based on estimates or published figures
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """One number with its unit and where it comes from.
+    """One number with its unit and its basis.
 
-    value: a count, bytes, seconds or a ratio, as `unit` says
+    value: a count, bytes, seconds or a ratio, see `unit`
     unit:  "rows", "bytes", "files", "leaves", "s", "ms", "x" (ratio), "share" (0..1), "locks",
            "transactions", "multixacts" or "sessions"
     basis: "measured", "counted", "derived", "estimate", "limit" or "published"
@@ -47,17 +45,17 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, kw_only=True, frozen=True):
-    """One problem found.
+    """One problem.
 
     rule:      id of the rule, kebab-case, states the problem
     title:     one sentence with the number that matters
     detail:    why it matters here
     remedy:    what to do
-    relations: qualified names concerned, most important first (may be cut; `relations_total` counts
-               all)
-    figures:   the numbers it rests on
+    relations: qualified names of the relations concerned, most important first (may be truncated;
+               `relations_total` counts all)
+    figures:   the numbers that it is based on
     source:    where the limit comes from
-    content:   content id of the instance concerned (-1 coordinator), or None for the cluster
+    content:   content ID of the instance concerned (-1: coordinator), or None for the cluster
     """
 
     rule: str

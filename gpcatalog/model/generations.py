@@ -1,8 +1,8 @@
-"""Server generations: one record each, from which names, probes, grammar, limits and the cost model
-take what they need.
+"""Server generations: one record for each, with the differences in names, probes, grammar, limits
+and cost model.
 
-For a new major release of PostgreSQL raise `NEWEST`, add a folder of sql/ where its catalogs differ
-and the words of its grammar, and measure its costs into capacity/.
+For a new major release of PostgreSQL, increase `NEWEST`, add a folder of sql/ for the catalogs that
+differ and the words of its grammar, and measure its costs for capacity/.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ class ServerGeneration:
     """Servers that have the same catalogs.
 
     name:        key of probes, grammar and cost model: "gp6", "gp7", "cb2", "pg12" …
-    title:       for people; product: the vendor's name of it, as in the banner
-    version:     its major version; base: major release of the PostgreSQL underneath (9 for 9.4)
-    version_num: server_version_num that stands for it where only the generation is known
-    greenplum:   there are segments, distribution policies and pg_stat_last_operation
+    title:       for people; product: the vendor's name, as in the banner
+    version:     its major version; base: major release of PostgreSQL that it is based on (9 for
+                 9.4)
+    version_num: server_version_num to assume if only the generation is known
+    greenplum:   it has segments, distribution policies and pg_stat_last_operation
     classic:     partitions are rows of pg_partition and pg_partition_rule
-    aliases:     what users call it besides, lower case without blanks
-    folders:     of sql/, the most special first
-    bloat_factors: which of the published factors apply: "gp6", "gp7", or "docs" where the product
-                 publishes none
+    aliases:     other names that users use, in lower case without blanks
+    folders:     of sql/, the most specific first
+    bloat_factors: published factors that apply: "gp6", "gp7", or "docs" if the product publishes
+                   none
     """
 
     name: str
@@ -46,8 +47,9 @@ class ServerGeneration:
 
 
 OLDEST, NEWEST = 12, 19
-"""Major releases of PostgreSQL that are supported. A newer one is probed with the newest folder of
-sql/ that there is, and its costs are those of the newest measured one."""
+"""Supported major releases of PostgreSQL. A newer release is probed with the newest folder of
+sql/ that exists, and gets the costs of the newest measured release.
+"""
 
 
 def _postgresql(major: int) -> ServerGeneration:
@@ -113,10 +115,10 @@ _BY_ALIAS = {alias: one for one in GENERATIONS for alias in (one.name, *one.alia
 
 
 def known(name: str) -> ServerGeneration:
-    """The record of a generation's name, as snapshots and plans have it.
+    """The record of a generation name from a snapshot or plan.
 
-    A PostgreSQL newer than any known gets a record of its own, with the newest folders. Raises
-    KeyError for other names.
+    A PostgreSQL release newer than all known ones gets a record of its own, with the newest
+    folders. Raises KeyError for other names.
 
     >>> known("gp7").folders, known("pg31").title, known("pg31").folders[:2]
     (('gp7', 'gp', 'pg12', 'any'), 'PostgreSQL 31', ('pg31', 'pg30'))
@@ -131,7 +133,7 @@ def known(name: str) -> ServerGeneration:
 
 
 def find(name: str) -> ServerGeneration | None:
-    """The record of a generation's name; None for a name that this version does not know."""
+    """The record of a generation name; None if this version does not know the name."""
     try:
         return known(name)
     except KeyError:
@@ -139,7 +141,7 @@ def find(name: str) -> ServerGeneration | None:
 
 
 def spellings() -> list[str]:
-    """The names of all generations as the documentation spells them.
+    """The names of all generations, as in the documentation.
 
     >>> spellings()[:4]
     ['greenplum6', 'greenplum7', 'cloudberry2', 'postgresql12']
@@ -148,25 +150,29 @@ def spellings() -> list[str]:
 
 
 def is_greenplum(name: str) -> bool:
-    """Whether a generation's name is one of Greenplum and its kin; unknown names count as such."""
+    """Whether a generation is Greenplum or a product based on it. Unknown names count as such,
+    unless they start with "pg".
+    """
     found = find(name)
     return found.greenplum if found else not name.startswith("pg")
 
 
 def is_classic(name: str) -> bool:
-    """Whether its partitions are rows of pg_partition and pg_partition_rule (Greenplum 6)."""
+    """Whether partitions are rows of pg_partition and pg_partition_rule (Greenplum 6)."""
     found = find(name)
     return found is not None and found.classic
 
 
 def of_base(base: int) -> ServerGeneration | None:
-    """The Greenplum generation that rests on a major release of PostgreSQL; None for others."""
+    """The Greenplum generation that is based on a major release of PostgreSQL; None if there is
+    none.
+    """
     return next((one for one in GENERATIONS if one.greenplum and one.base == base), None)
 
 
 def named(word: str) -> ServerGeneration | None:
-    """The generation that a user's word means, in any case, with or without blanks; None if it is
-    none.
+    """The generation that a user names, in upper or lower case, with or without blanks; None for
+    any other word.
 
     >>> [one and one.name for one in map(named, ("Greenplum 6", "gp7", "cloudberry", "PostgreSQL_19"))]
     ['gp6', 'gp7', 'cb2', 'pg19']

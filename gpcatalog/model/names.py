@@ -1,4 +1,4 @@
-"""Identifiers and literals: quoting for SQL, cutting at 63 bytes, and showing them on a
+"""Quote identifiers and literals for SQL, truncate them to 63 bytes, and show them on a
 terminal.
 """
 
@@ -12,16 +12,16 @@ from collections.abc import Iterable, Sequence
 
 from gpcatalog.errors import CatalogError, Exit
 
-# stands before the two hexadecimal digits of a byte that is not UTF-8, in names of databases without
-# an encoding
+# precedes the two hexadecimal digits of a byte that is not UTF-8, in names of databases without an
+# encoding
 UNDECODED = "\ufffd"
 NAMEDATALEN = 63  # bytes of an identifier that the server keeps (NAMEDATALEN - 1)
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z")
 
-# Words that PostgreSQL 12-18 or Greenplum 6/7 refuse, or read otherwise, when they stand bare as a
-# relation or column name.
-# Quoting a word that needs none is harmless, so the list may be generous; it may never be short.
+# Words that PostgreSQL 12-18 or Greenplum 6/7 reject or parse differently as an unquoted relation
+# or column name. Quoting a word that needs no quotes is harmless: the list may have too many words,
+# but not too few.
 _KEYWORDS = frozenset(
     """
     all analyse analyze and any array as asc asymmetric authorization between bigint binary bit boolean both by
@@ -42,7 +42,7 @@ _KEYWORDS = frozenset(
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """The first names of a list, and how many there are beside them.
+    """The first names of a list, and the number of the others.
 
     >>> listed(["a"], 2), listed(["a", "b"], 2), listed(["a", "b", "c"], 2)
     ('a', 'a, b', 'a, b and 1 more')
@@ -63,7 +63,7 @@ def first_lines(lines: Sequence[str], most: int) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)  # a step of a migration names each of its leaves many times
 def quote_ident(name: str) -> str:
-    """One identifier as SQL text; quoted unless it is plainly safe bare.
+    """One identifier as SQL text; quoted unless it is certainly valid without quotes.
 
     >>> quote_ident("sales"), quote_ident("Sales"), quote_ident('a"b'), quote_ident("select")
     ('sales', '"Sales"', '"a""b"', '"select"')
@@ -86,10 +86,10 @@ def qualified(schema: str, name: str) -> str:
 
 
 def oid_array(oids: Iterable[int]) -> str:
-    """Object IDs as an SQL array for `= ANY (…::oid[])`.
+    """OIDs as an SQL array for `= ANY (…::oid[])`.
 
-    The planner does not look into it: of a list it estimates each member, at each place that has
-    the list, and scans the catalog if they are many.
+    The server's planner does not evaluate this array. For a constant list it estimates each member,
+    wherever the list is used, and scans the whole catalog if there are many members.
 
     >>> oid_array([1259, 2606])
     "(SELECT '{1259,2606}'::oid[])"
@@ -98,7 +98,7 @@ def oid_array(oids: Iterable[int]) -> str:
 
 
 def quote_literal(text: str) -> str:
-    r"""A string constant as SQL text, right under either setting of standard_conforming_strings.
+    r"""A string constant as SQL text, valid with both settings of standard_conforming_strings.
 
     >>> quote_literal("it's"), quote_literal("a\\b")
     ("'it''s'", "E'a\\\\b'")
@@ -112,7 +112,8 @@ def quote_literal(text: str) -> str:
 
 
 def cut(name: str, limit: int = NAMEDATALEN) -> str:
-    """The name as the server would keep it: at most `limit` bytes of UTF-8, cut between characters.
+    """The name as the server stores it: at most `limit` bytes of UTF-8, truncated between
+    characters.
 
     >>> cut("x" * 70) == "x" * 63, cut("é" * 40) == "é" * 31
     (True, True)
@@ -130,18 +131,18 @@ def _shown(char: str) -> str:
 
 _UNSEEN = frozenset(
     {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-)  # controls, format and bidi marks, surrogates, private use, separators
+)  # control, format and bidi characters, surrogates, private use, separators
 
 
 def json_safe(text: str) -> str:
-    r"""JSON text that does no harm on a terminal either: what `printable` spells out is escaped as
-    JSON has it, so it reads as before.
+    r"""Make JSON text harmless for a terminal: characters that `printable` replaces are escaped as
+    in JSON, so the value is the same.
 
     >>> json_safe('{"a": "\u202eb\x9b"}')
     '{"a": "\\u202eb\\u009b"}'
     """
     if text.isascii() and "\x7f" not in text:
-        return text  # what is below a blank JSON escapes itself
+        return text  # JSON itself escapes characters below the blank
     return "".join(
         _escaped(c) if c >= "\x7f" and unicodedata.category(c) in _UNSEEN else c for c in text
     )
@@ -153,8 +154,8 @@ def _escaped(char: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Text from a server or a file made harmless for a terminal: controls, format and bidi
-    characters are spelled out.
+    r"""Make text from a server or a file harmless for a terminal: control, format and bidi
+    characters are replaced by escapes.
 
     >>> printable("a\x1b[31mb\n"), printable("ok é 日本")
     ('a\\x1b[31mb\\x0a', 'ok é 日本')
@@ -165,10 +166,10 @@ def printable(text: str) -> str:
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """Schema ("" where not named) and name of a table as SQL spells it: folded to lower case but
-    for what is quoted.
+    """Schema ("" if not specified) and name of a table in SQL notation: folded to lower case,
+    except quoted parts.
 
-    Raises CatalogError (2) where the text is not the name of a table.
+    Raises CatalogError (2) if the text is not a table name.
 
     >>> split_name("Sales.Orders"), split_name('"My.Schema"."A""b"'), split_name("t")
     (('sales', 'orders'), ('My.Schema', 'A"b'), ('', 't'))
@@ -191,8 +192,8 @@ def split_name(text: str) -> tuple[str, str]:
 def relation_name(
     parent: str, level: int, partition: str, *, classic: bool, taken: set[str]
 ) -> str:
-    """Name of a new partition's relation: Greenplum 6 calls it parent_LEVEL_prt_NAME, elsewhere
-    parent_NAME; the parent's part is cut.
+    """Name of a new partition's relation: parent_LEVEL_prt_NAME on Greenplum 6, parent_NAME on
+    other servers. The part of the parent is truncated.
 
     >>> relation_name("t" * 70, 1, "p2024m01", classic=True, taken=set())[-19:]
     'tttt_1_prt_p2024m01'

@@ -1,4 +1,4 @@
-"""Text on terminals that do not have all of Unicode: signs are spelled with those of ASCII."""
+"""Text for terminals whose encoding is not Unicode: signs are replaced by ASCII characters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _spell(error: UnicodeError) -> tuple[str, int]:
 
 
 def plain(char: str) -> str:
-    r"""A character in ASCII: a sign as it is spelled, others as Python escapes them.
+    r"""A character in ASCII: a known sign by its replacement, others as Python escapes.
 
     >>> plain("≤"), plain("é"), plain("日")
     ('<=', '\\xe9', '\\u65e5')
@@ -31,13 +31,15 @@ codecs.register_error(ERRORS, _spell)
 
 
 def spelled_out(stream: TextIO) -> None:
-    """Let a stream spell what its encoding does not have, instead of failing half-way."""
+    """Make a stream replace characters that its encoding does not have, instead of failing
+    half-way.
+    """
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors=ERRORS)
 
 
 def is_unicode(stream: TextIO) -> bool:
-    """Whether every character can be written to a stream as it is."""
+    """Whether a stream can write every character unchanged."""
     name = str(getattr(stream, "encoding", None) or "utf-8")
     return codecs.lookup(name).name.startswith("utf")

@@ -1,4 +1,4 @@
-"""Properties of partitions that are not those of their table, as facts of a snapshot."""
+"""Properties of partitions that differ from those of their table, as facts of a snapshot."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LONGEST = 200  # characters of a value that a snapshot keeps
 _NOT_TAKEN_OVER = frozenset(
     ("comment", "table comment", "check comment", "index properties", "toast options")
 ).union(OF_STATISTICS)
-"""Kinds of properties that partitions have only of their own: of those that the probe
-uneven_partitions does not return, none has any.
+"""Kinds of properties that partitions do not take over from their table. A partition that the
+probe uneven_partitions does not return has no such property.
 """
-_OF_COLUMN = re.compile(r"\w+ \(")  # at the start of a privilege: SELECT (column) of …
+_OF_COLUMN = re.compile(r"\w+ \(")  # start of a column privilege: SELECT (column) of …
 
 
 def facts(
@@ -28,14 +28,14 @@ def facts(
     granted: bool = True,
     columns_granted: bool = True,
 ) -> list[str]:
-    """Return what differs as JSON texts: [what, name, value, oids].
+    """Return the differences as JSON texts: [what, name, value, oids].
 
-    partitions: those that may differ from their table; granted, columns_granted: some partition of
-    the table has privileges of its own, on itself or on columns
+    partitions: those that may differ from their table; granted, columns_granted: whether a
+                partition of the table has privileges of its own, on itself or on columns
 
-    Without a value (null) these partitions do not have the property. Without oids (null) the table
-    has this value, and so has every partition that no other text names; with an empty list the
-    table alone has it.
+    If the value is null, these partitions do not have the property. If oids is null, the table has
+    this value, and so does every partition that no other text lists. If oids is an empty list, only
+    the table has it.
 
     >>> facts({("default", "v"): "1"}, {7: {("default", "v"): "1"}, 8: {}})
     ['["default", "v", "1", null]', '["default", "v", null, [8]]']
@@ -44,7 +44,7 @@ def facts(
     """
 
     def usual(key: tuple[str, str]) -> str | None:
-        """What a partition has that is not among these."""
+        """The value that partitions outside `partitions` have."""
         what, name = key
         of_table = what not in _NOT_TAKEN_OVER
         if what == "privilege":
@@ -56,7 +56,7 @@ def facts(
         for key in {**table, **own}:
             value = own.get(key)
             if value is None and key[0] == "trigger":
-                continue  # the table's trigger is for statements: partitions have none
+                continue  # the table's trigger is FOR EACH STATEMENT: partitions do not have it
             if value != usual(key):
                 differing.setdefault(key, {}).setdefault(value, []).append(oid)
     found = []
@@ -69,8 +69,8 @@ def facts(
 
 
 def _short(value: str | None) -> str | None:
-    """Return the value, or what tells a long text, such as a comment, from others; only NOT VALID
-    at its end is looked at again.
+    """Return the value, or a hash of a long text such as a comment. Of a long text, only NOT
+    VALID at its end is kept, because only that is read again.
     """
     if value is None or len(value) <= LONGEST:
         return value
@@ -80,7 +80,7 @@ def _short(value: str | None) -> str | None:
 
 class Properties:
     """Properties in which partitions of one table differ from each other or from the table, by
-    oid.
+    OID.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -96,15 +96,15 @@ class Properties:
                 self._others.setdefault(oid, {})[what, name] = value
 
     def of(self, oid: int = 0) -> dict[tuple[str, str], str]:
-        """What one partition has of these properties; what the table has where no partition is
-        named.
+        """Return these properties of one partition, or of the table if no partition is
+        specified.
         """
         both = self._table | (self._others.get(oid, {}) if oid else self._table_alone)
         return {key: value for key, value in both.items() if value is not None}
 
     def uneven(self, what: str, leaves: int) -> list[tuple[int, str]]:
-        """Partitions whose property of this kind is not that of the table, with its name, unless
-        all `leaves` have it alike.
+        """Partitions whose property of this kind differs from that of the table, with the
+        property's name. A property that all `leaves` have with the same value is skipped.
         """
         values: dict[str, dict[int, str | None]] = {}
         for oid, own in self._others.items():
@@ -120,8 +120,8 @@ class Properties:
 
 
 def of_facts(found: Mapping[str, Sequence[tuple[int, str]]]) -> Properties | None:
-    """Properties in which partitions of a table differ, from its facts; None where there are
-    none.
+    """Properties in which partitions of a table differ, from the table's facts; None if there
+    are none.
     """
     texts = [detail for _, detail in found.get(FACT, ())]
     return Properties(texts) if texts else None

@@ -1,4 +1,4 @@
-"""Numbers as people read them: counts with separators, bytes and times with units."""
+"""Numbers as text for people: counts with separators, bytes and times with units."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def plural(value: float, word: str, many: str = "") -> str:
 
 
 def change(before: float, after: float) -> str:
-    """How much more or less, as a share of what was; nothing where there was nothing.
+    """The relative change in percent; empty if `before` is 0.
 
     >>> change(200, 50), change(0, 5)
     ('-75%', '')
@@ -31,7 +31,7 @@ def change(before: float, after: float) -> str:
 
 
 def size(value: float) -> str:
-    """Bytes in binary units, three figures.
+    """Bytes in binary units, with up to three digits.
 
     >>> size(0), size(1536), size(32768), size(13.17 * 1024**2), size(9 * 1024**4)
     ('0 B', '1.5 KB', '32 KB', '13.2 MB', '9 TB')
@@ -48,7 +48,7 @@ def size(value: float) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A time span in the unit that suits it.
+    """A duration in a suitable unit.
 
     >>> duration(0.0001), duration(0.0)
     ('< 1 ms', '0 ms')

@@ -1,4 +1,4 @@
-"""A register of rules: each is one function under an id, and its docstring is its page."""
+"""Registry of rules: each rule is one function with an ID, and its docstring is its page."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Generic, TypeVar
 from gpcatalog.errors import CatalogError
 
 PARTS = ("What it finds", "Why it matters", "How sure it is", "What to do")
-"""The parts that every rule's docstring has, in order, behind its title."""
+"""The parts of every rule's docstring, in this order, after its title."""
 
 Check = TypeVar("Check", bound=Callable[..., object])
 
 
 def parts_of(text: str) -> dict[str, str]:
-    """A rule's docstring in pieces: its title under "", then its four parts."""
+    """Split a rule's docstring: its title under "", then its four parts."""
     pieces = re.split(rf"^({'|'.join(PARTS)}):", text, flags=re.MULTILINE)
     found = {"": " ".join(pieces[0].split())}
     for name, body in zip(pieces[1::2], pieces[2::2], strict=True):
@@ -27,9 +27,10 @@ def parts_of(text: str) -> dict[str, str]:
 
 
 def pages_in(folder: Path) -> dict[str, dict[str, str]]:
-    """The pages of all rules in the modules of a folder, by id, sorted; the modules are not imported.
+    """The pages of all rules in the modules of a folder, sorted by ID.
 
-    Listing rules would otherwise load everything that the rules need to run.
+    The modules are not imported: otherwise, listing rules would load everything that the rules need
+    to run.
     """
     found = {}
     for file in sorted(folder.glob("*.py")):
@@ -45,7 +46,7 @@ def pages_in(folder: Path) -> dict[str, dict[str, str]]:
 
 
 class RuleRegistry(Generic[Check]):
-    """Rules of one program part by their ids."""
+    """Rules of one part of the program, by ID."""
 
     def __init__(self, listing: str) -> None:
         """listing: the command that lists the rules, for hints."""
@@ -53,7 +54,7 @@ class RuleRegistry(Generic[Check]):
         self._rules: dict[str, Check] = {}
 
     def rule(self, id: str) -> Callable[[Check], Check]:
-        """Register a function under this id. Raises ValueError where one has it."""
+        """Register a function under this ID. Raises ValueError if the ID is already used."""
 
         def keep(check: Check) -> Check:
             if id in self._rules:
@@ -64,13 +65,13 @@ class RuleRegistry(Generic[Check]):
         return keep
 
     def every(self) -> dict[str, Check]:
-        """Return all rules by id, sorted."""
+        """Return all rules by ID, sorted."""
         return dict(sorted(self._rules.items()))
 
     def page(self, id: str) -> dict[str, str]:
         """Return a rule's docstring: its title under "", then its four parts.
 
-        Raises CatalogError when no rule has this id.
+        Raises CatalogError if no rule has this ID.
         """
         check = self._rules.get(id)
         if check is None:

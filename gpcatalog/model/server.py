@@ -1,4 +1,4 @@
-"""Which server is it: product, generation and version, read from the banner and confirmed by
+"""Identity of a server: product, generation and version, read from the banner and confirmed by
 features.
 """
 
@@ -21,10 +21,11 @@ _POSTGRES = re.compile(r"^(?:PostgreSQL|EnterpriseDB)\s+(?P<version>\d+(?:\.\d+)
 class Server:
     """A server's identity.
 
-    product:      the vendor's name for it, as in the banner
+    product:      the vendor's name, as in the banner
     version:      the product's own version, as in the banner
-    generation:   what the probes and the cost model key on: "gp6", "gp7", "cb2" or "pgNN"
-    version_num:  server_version_num of the PostgreSQL underneath (90426, 120012, 150018, …)
+    generation:   key of the probes and the cost model: "gp6", "gp7", "cb2" or "pgNN"
+    version_num:  server_version_num of the PostgreSQL release that it is based on (90426, 120012,
+                  150018, …)
     """
 
     product: str
@@ -34,30 +35,32 @@ class Server:
 
     @property
     def greenplum(self) -> bool:
-        """True for Greenplum and its kin: there are segments, gp_dist_random and distribution."""
+        """True for Greenplum and products based on it: segments, gp_dist_random and
+        distribution exist.
+        """
         return generations.is_greenplum(self.generation)
 
     @property
     def classic_partitions(self) -> bool:
-        """True where partitions live in pg_partition and pg_partition_rule (Greenplum 6)."""
+        """True if partitions are stored in pg_partition and pg_partition_rule (Greenplum 6)."""
         return generations.is_classic(self.generation)
 
     @property
     def coordinator_word(self) -> str:
-        """What this product calls the entry instance in its own catalogs' documentation."""
+        """What the documentation of this product's catalogs calls the entry instance."""
         return "coordinator" if self.greenplum else "server"
 
 
 class UnsupportedServer(ValueError):
-    """The banner is of a server that no probe was written for."""
+    """The banner belongs to a server for which there are no probes."""
 
 
 def identify(banner: str, version_num: int, *, has_segments: bool) -> Server:
     """Server for `version()`, `server_version_num` and whether pg_catalog.gp_segment_configuration
     exists.
 
-    server_version_num alone never tells the product: Greenplum 6 says 90426, Greenplum 7 says
-    1200xx.
+    server_version_num alone does not identify the product: it is 90426 on Greenplum 6, and 1200xx
+    on Greenplum 7.
 
     >>> identify("PostgreSQL 9.4.26 (Greenplum Database 6.25.3 build x) on x86_64", 90426, has_segments=True).generation
     'gp6'
@@ -72,7 +75,8 @@ def identify(banner: str, version_num: int, *, has_segments: bool) -> Server:
     if fork or has_segments:
         product = fork["product"] if fork else "Greenplum-based server"
         version = fork["version"] if fork else ""
-        # the PostgreSQL underneath decides which catalogs there are, whatever the vendor counts
+        # the PostgreSQL release that it is based on determines the catalogs, not the vendor's
+        # version
         found = generations.of_base(version_num // 10000)
         if found is None or not has_segments:
             raise UnsupportedServer(
@@ -88,7 +92,7 @@ def identify(banner: str, version_num: int, *, has_segments: bool) -> Server:
 
 
 def named(name: str) -> Server | None:
-    """The server that a user means by a word; None for any other word.
+    """The server that a user names; None for any other word.
 
     >>> named("greenplum7").generation, named("pg15").generation, named("postgres9"), named("sales")
     ('gp7', 'pg15', None, None)

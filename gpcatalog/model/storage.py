@@ -1,4 +1,4 @@
-"""How a relation keeps its rows, in the words of the catalogs."""
+"""Storage of relations, in the terms of the catalogs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class Storage(StrEnum):
     AO_COLUMN = "ao_column"
     EXTERNAL = "external"
     FOREIGN = "foreign"
-    OTHER = "other"  # an access method this program does not know (pax, …)
+    OTHER = "other"  # an access method that gpcatalog does not know (pax, …)
     NONE = "none"  # views, partitioned roots on PostgreSQL: nothing is stored
 
     @property
     def append_optimized(self) -> bool:
-        """True where auxiliary relations (segment file list, visibility map) exist."""
+        """True if auxiliary relations (segment file list, visibility map) exist."""
         return self in (Storage.AO_ROW, Storage.AO_COLUMN)
 
 

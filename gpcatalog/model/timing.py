@@ -1,4 +1,4 @@
-"""Several measurements of one thing: least, median and 95th percentile."""
+"""Several measurements of the same thing: minimum, median and 95th percentile."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import msgspec
 ATTRIBUTE_SCAN = "attribute scan"
 ATTRIBUTE_SCAN_DISPATCHED = "attribute scan dispatched"
 
-# and of counting numbers, the speed of the processors
+# and of counting numbers, which measures the speed of the processors
 SPEED = "speed"
 SPEED_DISPATCHED = "speed dispatched"
 
-# names of counts of sessions: those that run a statement, those that wait for the shared lock table
+# names of counts of sessions: those that run a statement, and those that wait for the shared lock
+# table
 ACTIVE_SESSIONS = "active sessions"
 LOCK_MANAGER_WAITS = "lock manager waits"
 
@@ -28,15 +29,15 @@ class Timing(msgspec.Struct, frozen=True):
              "describe", "plan", "plan again", "relation cache", "statement", "create", "add
              column", "drop", "rollback"; also "running ddl" and "waiting ddl" (sessions, ages in
              ms) and "rows inserted", "rows updated", "rows deleted" (n: a counter of the server);
-             of the server's log "log statement", "log lock wait", "log lock got" (the wait's
+             from the server's log: "log statement", "log lock wait", "log lock got" (the wait's
              length) and "log cancelled" (n: how often; times where they were logged); "active
              sessions" and "lock manager waits" (n: sessions)
-    subject: table, catalog or command it is about; empty where there is one only
-    content: instance it was taken on or for; None for the cluster
-    n:       measurements, or what the counter says
-    min_ms, median_ms, p95_ms, mean_ms: milliseconds; None where not known
-    leaves:  leaf partitions and plain tables of the database then; of a partitioned table: its
-             leaves
+    subject: table, catalog or command that was measured; empty if there is only one
+    content: instance on which or for which it was measured; None for the cluster
+    n:       number of measurements, or the value of the counter
+    min_ms, median_ms, p95_ms, mean_ms: milliseconds; None if unknown
+    leaves:  leaf partitions and plain tables of the database at that time; for a partitioned table,
+             its leaves
     """
 
     what: str
@@ -51,11 +52,11 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 class Curve(msgspec.Struct, kw_only=True, frozen=True):
-    """One timing against leaves.
+    """One timing by the number of leaves.
 
     points:    (leaves, median ms)
-    slope:     of this server, ms for every 10,000 leaves; low and high: its band (95 %)
-    state:     why there is no slope; empty where there is one
+    slope:     on this server, in ms per 10,000 leaves; low and high: its 95 % band
+    state:     why there is no slope; empty if there is one
     published: the published slope; None where none was published for this kind of server
     """
 
@@ -71,9 +72,9 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The nearest-rank percentile: a value that was measured.
+    """The nearest-rank percentile, which is one of the measured values.
 
-    With fewer than 20 values the 95th is the largest.
+    With fewer than 20 values, the 95th percentile is the largest value.
 
     >>> percentile([3, 1, 2], 0.5), percentile([3, 1, 2], 0.95)
     (2, 3)
@@ -85,7 +86,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 def summed_up(
     what: str, milliseconds: Sequence[float], *, subject: str = "", leaves: int | None = None
 ) -> Timing:
-    """Least, median and 95th percentile of at least one measurement."""
+    """Minimum, median and 95th percentile of at least one measurement."""
     return Timing(
         what,
         subject,

@@ -1,4 +1,4 @@
-"""Settings from TOML as values, with errors that name the key and what may be there."""
+"""Settings from TOML as typed values, with errors that name the key and the valid values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ Settings = TypeVar("Settings", bound=msgspec.Struct)
 
 
 def read_text(path: Path, what: str) -> str:
-    """The text of a file of settings. what: "policy" for messages. Raises CatalogError (2)."""
+    """Read a settings file. what: its name in messages, such as "policy". Raises CatalogError
+    (2).
+    """
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
@@ -27,7 +29,8 @@ def read_text(path: Path, what: str) -> str:
 
 def parse(text: str, origin: str) -> dict[str, Any]:
     """The tables and keys of a TOML text. Raises CatalogError (2) with line and column."""
-    import tomllib  # its patterns take 17 ms, and most commands read no TOML
+    # its import compiles patterns, which takes 17 ms, and most commands read no TOML
+    import tomllib
 
     try:
         return tomllib.loads(text)
@@ -65,7 +68,7 @@ def _at(kind: Any, path: str) -> list[Any]:
 def as_settings(
     raw: dict[str, Any], kind: type[Settings], origin: str, *, hint: str = "", table: str = ""
 ) -> Settings:
-    """Parsed TOML as a value of `kind`.
+    """Convert parsed TOML to a value of `kind`.
 
     table: name of the table that is converted, for messages; empty for the whole file.
     Raises CatalogError (2) for an unknown key, a wrong type or a word that is not allowed.

@@ -1,5 +1,5 @@
-"""Rules that merge the properties of partitions (defaults, storage, comments, constraints, …), and
-the losses that they cause.
+"""Rules that merge the properties of partitions (defaults, storage, comments, constraints, …),
+and the resulting losses.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from gpcatalog.model.names import listed
 
 Traits = Mapping[tuple[str, str], str]
-"""(what, name) → value, as the probe `migration_traits` tells it: ("default", "v") → "'x'::text".
+"""(what, name) → value, as returned by the probe `migration_traits`: ("default", "v") →
+"'x'::text".
 """
 
 HEAP_OPTIONS = ("fillfactor", "parallel_workers", "toast_tuple_target", "user_catalog_table")
@@ -18,13 +19,15 @@ HEAP_OPTIONS = ("fillfactor", "parallel_workers", "toast_tuple_target", "user_ca
 accepts and ignores them).
 """
 
-# merged when they differ: the newest partition decides how its rows are stored and sampled
+# if these differ, the newest partition determines how its rows are stored and sampled
 _NEWEST = ("storage", "compression", "options", "toast options")
 OF_STATISTICS = (
     "statistics",
     *("statistics name", "statistics owner", "statistics target", "statistics comment"),
 )
-"""Properties of a statistics object. It has an owner here if that is not its table's."""
+"""Properties of a statistics object. Its owner is included only if its table has a different
+owner.
+"""
 _WORDS = {
     "default": "default of column",
     "storage": "storage of column",
@@ -39,11 +42,11 @@ _WORDS = {
 
 
 class Differ(Exception):
-    """Partitions differ in something that no rule can put together."""
+    """Partitions differ in a property that no rule can merge."""
 
 
 def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str], str], list[str]]:
-    """Return the properties of a partition that is merged from these, oldest first, and sentences
+    """Return the properties of a partition that is merged from `parts`, oldest first, and sentences
     on what is lost.
 
     A property that all parts share is kept. Where they differ, these rules apply: the default of
@@ -124,7 +127,9 @@ def _sentence(
 
 
 def _statistics(parts: Sequence[Traits], lost: list[str]) -> dict[tuple[str, str], str]:
-    """Statistics objects that all partitions have alike, under the newest one's names."""
+    """Statistics objects that all partitions have, under the names of the newest partition's
+    objects.
+    """
     found: dict[tuple[str, str], str] = {}
     distinct = {id(p): p for p in parts}.values()
     texts = [{v for (w, _), v in p.items() if w == "statistics"} for p in distinct]
@@ -158,8 +163,10 @@ def replaced(
     none: str = "the table has none",
     other: str = "the value of the table applies",
 ) -> list[str]:
-    """Return sentences on the properties of partitions that what takes their place, with other
-    properties, does not have. none, other: what it has then
+    """Return sentences on the properties that partitions lose when a relation with other properties
+    replaces them.
+
+    none, other: text for a relation that has no value, or another value
     """
     found = []
     for what, name in dict.fromkeys(k for p in parts for k in p):
@@ -178,10 +185,10 @@ def replaced(
 def converted(
     traits: Traits, storage: str, options: str
 ) -> tuple[dict[tuple[str, str], str], list[str]]:
-    """Return the properties that a partition keeps when it is stored in another way, and sentences
-    on those that it loses.
+    """Return the properties that a partition keeps when its storage is converted, and sentences on
+    those that it loses.
 
-    options: its storage options, as the catalog has them
+    options: its storage options, as in the catalog
 
     >>> converted({("toast options", ""): "fillfactor=90"}, "ao_row", "fillfactor=80")
     ({}, ['storage option fillfactor=80: ao_row does not support it', 'options of the TOAST table: ao_row does not support them'])
@@ -203,9 +210,9 @@ def privileges_lost(
     parts: Sequence[Collection[str]], kept: Collection[str], where: str
 ) -> list[str]:
     """Return a sentence for each privilege, such as "SELECT of reader", that some parts grant and
-    `where` does not.
+    `where` does not grant.
 
-    "revoked INSERT of me" is one that the owner took from itself.
+    "revoked INSERT of me" is a privilege that the owner revoked from itself.
 
     >>> privileges_lost([{"SELECT of a"}, set()], set(), "the new one")
     ['SELECT of a on 1 of 2 partitions: not granted on the new one']
@@ -223,7 +230,8 @@ def privileges_lost(
 
 
 def index_text(definition: str) -> str:
-    """Return what an index of pg_get_indexdef is, without its name and table. Raises ValueError.
+    """Return the definition of an index from pg_get_indexdef, without its name and table. Raises
+    ValueError.
 
     >>> index_text('CREATE UNIQUE INDEX "i x" ON public."a USING b" USING btree (v)')
     'unique btree (v)'
@@ -241,7 +249,7 @@ def index_text(definition: str) -> str:
 
 def indexes_lost(parts: Sequence[Iterable[str]], kept: Iterable[str], where: str) -> list[str]:
     """Return a sentence for each index, by `index_text`, that some of the parts have and the
-    relation that takes their place does not.
+    relation that replaces them does not have.
 
     >>> indexes_lost([["btree (v)"], []], [], "the new one")
     ['index btree (v) on 1 of 2 partitions: not on the new one']
@@ -262,9 +270,9 @@ def others_lost(
     parts: Sequence[Mapping[str, str]], kept: Mapping[str, str], where: str, other: str
 ) -> list[str]:
     """Return a sentence for each property, by its name, that some parts have and the relation that
-    takes their place does not.
+    replaces them does not have.
 
-    other: what it has where it has another one
+    other: text for a relation that has another value
 
     >>> others_lost([{"replica identity": "FULL"}, {}], {}, "the new partition", "that of p2")
     ['replica identity on 1 of 2 partitions: the new partition has none']
@@ -282,7 +290,7 @@ def index_properties_lost(parts: Sequence[object], kept: object, like: str) -> l
     """Return a sentence if comments and statistics targets of the parts' indexes are not those of
     the partition named `like`.
 
-    An empty or missing value says that a part's indexes have neither.
+    An empty or missing value means that a part's indexes have neither.
     """
     number = sum(bool(p) and p != kept for p in parts)
     text = (

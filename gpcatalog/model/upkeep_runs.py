@@ -1,4 +1,4 @@
-"""Runs of upkeep scripts, from the rows that they leave in their journal."""
+"""Runs of upkeep scripts, from the rows that they write to their journal."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import msgspec
 
 BEGUN, FAILED, ENDED, MAINTAINED = "begun", "failed", "ended", "maintained"
 STATES = (BEGUN, FAILED, ENDED, MAINTAINED)
-OVERDUE_DAYS = 2  # without a run that ended: cron runs a script every night
+OVERDUE_DAYS = 2  # without a completed run: cron runs a script every night
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of a script, as the journal has it.
+    """A run of a script, as recorded in the journal.
 
-    ended: null where it did not end; waiting: partitions that were due and exceeded the limits of
-    the night, null where unknown
+    ended: null if it did not end; waiting: partitions that were due and exceeded the limits of the
+           night, null if unknown
     """
 
     run: str
@@ -29,9 +29,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def runs(rows: Iterable[Mapping[str, Any]]) -> list[Run]:
-    """Runs, the oldest first.
+    """Runs, oldest first.
 
-    rows: plan, relation, state, detail and at of the journal, in order of time
+    rows: plan, relation, state, detail and at of the journal, in chronological order
 
     >>> row = {"plan": "upkeep-20260101-0a", "relation": "", "detail": "", "at": datetime(2026, 1, 1)}
     >>> ended = {**row, "state": "ended", "detail": "0 failed, 7 waiting"}
@@ -56,9 +56,10 @@ def runs(rows: Iterable[Mapping[str, Any]]) -> list[Run]:
 
 
 def maintained(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Tables that the newest script maintains, with the days of cover that its policy asks for.
+    """Tables that the newest script maintains, with the days of cover that its policy requires.
 
-    rows: as those of `runs`; the newest row of a table counts, and an empty detail ends it
+    rows: as for `runs`; only the newest row of a table counts, and an empty detail means that the
+          table is no longer maintained
 
     >>> row = {"relation": "s.t", "state": "maintained"}
     >>> maintained([{**row, "detail": "2.5"}]), maintained([{**row, "detail": "2"}, {**row, "detail": ""}])
@@ -73,6 +74,6 @@ def maintained(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
             days = float(r["detail"] or "")
         except ValueError:
             continue
-        if 0 <= days < 100_000:  # the file may be anybody's
+        if 0 <= days < 100_000:  # the file can come from anybody
             found[r["relation"]] = days
     return found

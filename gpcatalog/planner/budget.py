@@ -1,5 +1,5 @@
-"""Over all tables: one point of every table's curve under one set of limits, with the distance to
-the best there could be.
+"""Choose one point of the curve of every table under common limits, with the distance to the
+best possible choice.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# of the exact search; where it ends earlier the choice is the best one there is among the points
+# maximum number of nodes of the exact search; if the search is completed with fewer, the choice is
+# optimal among the points
 NODES = 20_000
 _EPS = 1e-9
 
@@ -22,11 +23,11 @@ class Selection:
     """One point for every table.
 
     choice:      [table] number of its point
-    multipliers: [limit] what one unit less of each limited resource is worth, in points
+    multipliers: [limit] price of one unit of each limited resource, in points
     cost:        points of the choice
-    bound:       no choice among the points can cost less (Lagrangian dual)
-    exact:       the search ended: the choice is the cheapest among the points
-    use:         [limit] of each limited resource
+    bound:       lower bound of the cost of all choices among the points (Lagrangian dual)
+    exact:       whether the search was completed: the choice is the cheapest among the points
+    use:         [limit] use of each limited resource
     """
 
     choice: Ints
@@ -38,16 +39,16 @@ class Selection:
 
     @property
     def gap(self) -> float:
-        """Distance to the bound as a share of the cost; 0 where the cost is 0."""
+        """Distance to the bound as a share of the cost; 0 if the cost is 0."""
         return 0.0 if abs(self.cost) < _EPS else max(0.0, self.cost - self.bound) / abs(self.cost)
 
 
 class Infeasible(ValueError):
     """No choice keeps the limits.
 
-    alone: numbers of the limits that cannot be kept even by themselves; empty where only several
-           together cannot
-    least: [limit] the least use of each that any choice has
+    alone: numbers of the limits that cannot be kept even alone; empty if only several limits
+           together cannot be kept
+    least: [limit] minimum use of each over all choices
     """
 
     def __init__(self, alone: list[int], least: Floats) -> None:
@@ -57,7 +58,7 @@ class Infeasible(ValueError):
 
 
 def dual(cost: Floats, use: Floats, limit: Floats, multipliers: Floats) -> tuple[float, Ints]:
-    """The Lagrangian's value and the choice that gives it.
+    """The value of the Lagrangian, and the choice that has this value.
 
     cost: [table, point]; use: [table, point, limit].
     """
@@ -67,8 +68,8 @@ def dual(cost: Floats, use: Floats, limit: Floats, multipliers: Floats) -> tuple
 
 
 def _multipliers(cost: Floats, use: Floats, limit: Floats) -> Floats:
-    """Multipliers that (nearly) maximise the dual: every coordinate in turn by bisection, which is
-    exact for one limit.
+    """Multipliers that (nearly) maximize the dual: each coordinate in turn by bisection, which
+    is exact for one limit.
     """
     k = len(limit)
     mu = np.zeros(k)
@@ -107,8 +108,8 @@ def _multipliers(cost: Floats, use: Floats, limit: Floats) -> Floats:
 
 
 def _polyak(cost: Floats, use: Floats, limit: Floats, mu: Floats) -> Floats:
-    """A few subgradient steps from where the bisections stopped; several limits at once can stall
-    them.
+    """Perform a few subgradient steps from the result of the bisections, which can stall if
+    there are several limits.
     """
     tables = np.arange(len(cost))
     scale = np.maximum(np.abs(limit), 1.0)
@@ -134,8 +135,8 @@ def _violation(use: Floats, limit: Floats) -> Floats:
 
 
 def _repair(cost: Floats, use: Floats, limit: Floats, choice: Ints) -> Ints | None:
-    """Change points, the least loss for the most relief first, until the limits hold; None where
-    that gets stuck.
+    """Change points until the limits are kept, those with the most relief for the least loss
+    first; None if no change helps.
     """
     choice = choice.copy()
     tables = np.arange(len(cost))
@@ -157,7 +158,7 @@ def _repair(cost: Floats, use: Floats, limit: Floats, choice: Ints) -> Ints | No
 
 
 def _improve(cost: Floats, use: Floats, limit: Floats, choice: Ints) -> Ints:
-    """Change one table's point at a time while that costs less and the limits hold."""
+    """Change one table's point at a time while this reduces the cost and the limits are kept."""
     choice = choice.copy()
     tables = np.arange(len(cost))
     total = use[tables, choice].sum(axis=0)
@@ -175,15 +176,15 @@ def _improve(cost: Floats, use: Floats, limit: Floats, choice: Ints) -> Ints:
 def _search(
     cost: Floats, use: Floats, limit: Floats, mu: Floats, best: Ints | None, nodes: int
 ) -> tuple[Ints | None, bool]:
-    """Exact: every choice that the bound does not rule out.
+    """Search all choices that the bound does not rule out. This is exact.
 
-    Returns the cheapest and whether the search ended.
+    Returns the cheapest choice and whether the search was completed.
     """
     tables = np.arange(len(cost))
     bound, start = dual(cost, use, limit, mu)
     priced = cost + use @ mu
-    # what a point costs above its table's cheapest at these multipliers: sums of it above the gap
-    # cannot win
+    # cost of a point above the cheapest point of its table, at these multipliers: choices with a
+    # sum above the gap cannot be optimal
     excess = priced - priced[tables, start][:, None]
     cheapest = float(cost[tables, best].sum()) if best is not None else np.inf
     open_points = [
@@ -224,18 +225,18 @@ def _search(
                 return False
         return True
 
-    if len(order) > 900:  # deeper than Python's stack; the gap is stated
+    if len(order) > 900:  # deeper than Python's stack; the gap is reported
         return found, False
     ended = descend(0, 0.0, np.zeros(len(limit)))
     return found, ended
 
 
 def choose(cost: Floats, use: Floats, limit: Floats, *, nodes: int = NODES) -> Selection:
-    """The cheapest point for every table such that the sums of `use` keep the limits.
+    """Choose the cheapest points, one for every table, for which the sums of `use` keep the limits.
 
     cost: [table, point] points; use: [table, point, limit]; limit: [limit]
-    Lagrangian relaxation, repair, then an exact search over what its bound leaves open. Raises
-    Infeasible.
+    Lagrangian relaxation, repair, then an exact search of the choices that its bound does not rule
+    out. Raises Infeasible.
     """
     tables = np.arange(len(cost))
     if not len(limit):

@@ -1,4 +1,4 @@
-"""Candidates: stretches of units that may become one partition."""
+"""Candidates: consecutive units that may become one partition."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gpcatalog.planner.sets.keep_reasons import KeepReason
 class _Cells:
     """The calendar cell of one width that contains each unit.
 
-    fit: whether the cell contains the whole unit; cell: its number; after: where it ends
-    latest: until where the table's cells may reach: what ends later is hot, or too young for the
+    fit: whether the cell contains the whole unit; cell: its number; after: its end
+    latest: latest end of the table's cells: a cell that ends later is hot, or too young for the
             width
     """
 
@@ -47,7 +47,7 @@ class _Months:
 
 
 def _cells(chunk: Chunk, free: Bools, months: _Months, *, slot: int, now: int) -> _Cells:
-    """Cells of one width of every table that may use it; units of the others fit none."""
+    """Cells of one width of every table that may use it; units of other tables fit into no cell."""
     n = len(chunk.root)
     found = _Cells(
         fit=np.zeros(n, dtype=np.bool_),
@@ -78,7 +78,7 @@ def _cells(chunk: Chunk, free: Bools, months: _Months, *, slot: int, now: int) -
     timed = np.flatnonzero(calendar & free)
     if len(timed):
         grain = grid.Grain(slot)
-        # the calendar is expensive to compute, and the same for months, quarters and years
+        # months are expensive to compute, and are used for quarters and years, too
         per = grid.MONTHS.get(grain)
         if per:
             begin, last = months.low[timed] // per, months.last[timed] // per
@@ -92,8 +92,8 @@ def _cells(chunk: Chunk, free: Bools, months: _Months, *, slot: int, now: int) -
 
 
 def candidates(chunk: Chunk, now: int) -> tuple[Ints, Ints, npt.NDArray[np.int8]]:
-    """Stretches of units that one cell holds, for every width a table may use: start, end, slot;
-    the finest width names a stretch.
+    """Consecutive units within one cell, for every width that a table may use: start, end,
+    slot. The same units are returned once, with the finest width.
     """
     n = len(chunk.root)
     starts, ends, slots = [], [], []
@@ -107,7 +107,7 @@ def candidates(chunk: Chunk, now: int) -> tuple[Ints, Ints, npt.NDArray[np.int8]
     months = _Months.read(chunk, free)
     for slot in range(1, SLOTS):
         cells = _cells(chunk, free, months, slot=slot, now=now)
-        # the whole cell must be cold: what is half hot now would be rewritten again soon
+        # the whole cell must be cold: a cell that is half hot now would soon be rewritten again
         fit, cell = cells.fit & (cells.after <= cells.latest), cells.cell
         if not fit.any():
             continue

@@ -1,5 +1,5 @@
-"""What one relation costs, by its class: a table of the capacity model's answers that the planner's
-arrays point into.
+"""Costs of one relation, by its class: a table of results of the cost model. The planner's
+arrays refer to its rows.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from gpcatalog.errors import CatalogError
 from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.storage import Storage
 
-# What a merged or converted leaf may be stored as; the first means as it is.
+# Storage of a merged or converted leaf; the first one means unchanged.
 KEEP, TO_AO_ROW, TO_AO_COLUMN, TO_HEAP = range(4)
 TARGETS = (None, Storage.AO_ROW, Storage.AO_COLUMN, Storage.HEAP)
 
-# A leaf that is built aside is created and filled by one transaction (in locked mode): on Greenplum
-# 7 append-optimized rows then go to
-# segment file 0, on 6 to the first one. Measured on 6.25.3 and 7.0.0.
+# In locked mode, a staging leaf is created and filled by one transaction. Then append-optimized
+# rows go to segment file 0 on Greenplum 7, and to the first segment file on Greenplum 6. Measured
+# on 6.25.3 and 7.0.0.
 COPIED = Use(rows=True, segfiles=0, segment_zero=True)
 
 
 def counted(rows: Mapping[str, float]) -> float:
-    """Catalog rows that a plan counts: all but those of pg_stat_last_operation, which log what was
-    done to a relation.
+    """Catalog rows that a plan counts: all except those of pg_stat_last_operation, which is a
+    log of operations on a relation.
     """
     return sum(n for catalog, n in rows.items() if catalog != "pg_stat_last_operation")
 
 
 def catalog_bytes(gen: Generation, cluster: Cluster, cost: Cost) -> float:
-    """Estimated bytes on all instances of a relation's catalog rows, in catalogs that VACUUM FULL
-    has written anew.
+    """Estimated bytes of a relation's catalog rows on all instances, in catalogs that VACUUM
+    FULL has rewritten.
     """
     known = {**gen.row_bytes, **gen.packed_row_bytes}
 
@@ -63,10 +63,10 @@ def catalog_bytes(gen: Generation, cluster: Cluster, cost: Cost) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class LeafClass:
-    """What leaves that cost the same have in common; see the relation table of a snapshot.
+    """Common properties of leaves that cost the same; see the relation table of a snapshot.
 
-    bounds: partitions with bounds on the path from below the root (pg_constraint rows on Greenplum
-            6)
+    bounds: number of partitions with bounds on the path below the root (pg_constraint rows on
+            Greenplum 6)
     leaf:   False for intermediates
     """
 
@@ -81,14 +81,14 @@ class LeafClass:
     persistence: str
     bounds: int
     leaf: bool
-    # index of the root whose columns and indexes it shares; -1 where nothing is known of them
+    # index of the root that has the same columns and indexes; -1 if nothing is known about them
     root: int
 
     @classmethod
     def of_row(
         cls, row: Mapping[str, Any], storage: Storage, *, bounds: int, leaf: bool, root: int
     ) -> LeafClass:
-        """The class of a row of a snapshot's table `relation`, stored in this way."""
+        """The class of a row of a snapshot's table `relation`, with this storage."""
         return cls(
             storage=storage,
             columns=int(row["columns"]),
@@ -107,11 +107,11 @@ class LeafClass:
 
 @dataclass(frozen=True, kw_only=True)
 class RootShape:
-    """Columns and indexes of a root, as the snapshot's facts tell them.
+    """Columns and indexes of a root, from the snapshot's facts.
 
-    live:  columns that are not dropped, 0 where not told
-    other: rows of its leaves in catalogs that no shape has, such as triggers: (catalog, mean a
-           leaf)
+    live:  columns that are not dropped, 0 if unknown
+    other: rows of its leaves in catalogs that no shape includes, such as triggers: (catalog, mean
+           per leaf)
     """
 
     live: int = 0
@@ -124,8 +124,8 @@ class RootShape:
 
 
 def model_generation(name: str) -> Generation:
-    """The cost model's generation for a server; a newer PostgreSQL than any measured counts as the
-    newest one measured.
+    """The cost model's generation for a server. A PostgreSQL release newer than all measured
+    ones counts as the newest measured one.
     """
     found = GENERATIONS.get(name)
     if found is None and not is_greenplum(name):
@@ -145,10 +145,10 @@ def shape_of(
     *,
     anew: bool = False,
 ) -> Shape | None:
-    """The cost model's shape of a class, as it is or in another storage; None where the server
-    cannot have that.
+    """The cost model's shape of a class, unchanged or in another storage; None if the server does
+    not support that.
 
-    anew: written again, without the columns that were dropped.
+    anew: rewritten, without dropped columns.
     """
     now = one.storage
     target = storage or now
@@ -168,8 +168,8 @@ def shape_of(
             indexes = tuple(replace(i, constraint=False) for i in indexes)
         else:
             return None
-    # ao_column of Greenplum 7 never has TOAST: whether another storage would need it is not known,
-    # so it is counted
+    # ao_column of Greenplum 7 never has TOAST. It is unknown whether another storage would need it,
+    # so it is counted.
     toast = one.toast or (target is not now and now not in gen.toast)
     return Shape(
         target,
@@ -197,8 +197,8 @@ def _even(indexes: int, columns: int) -> tuple[Index, ...]:
 
 
 def heap_files(segment: npt.NDArray[np.float64], block: int) -> npt.NDArray[np.float64]:
-    """Files of a heap on one segment beyond its first, of so many bytes there: a free space map
-    from the second page on, one a GiB.
+    """Files of a heap table on one segment, without the first file, by its bytes there: a free
+    space map from the second page on, and one file for each further GiB.
 
     >>> heap_files(np.array([0, 8192, 8193, 2**30 + 1]), 8192).tolist()
     [0.0, 0.0, 1.0, 2.0]
@@ -210,16 +210,14 @@ def heap_files(segment: npt.NDArray[np.float64], block: int) -> npt.NDArray[np.f
 
 @dataclass(kw_only=True)
 class Table:
-    """Costs of every class under every target: arrays [class, target]; NaN where the server cannot
-    have it.
+    """Costs of every class for every target: arrays [class, target]; NaN if the server does not
+    support it.
 
-    A leaf under target 0 (KEEP) stands as it is; `anew` tells the same of leaves that are written
-    again in their own storage.
-    rows:   catalog rows on one segment (PostgreSQL: on the server); more: those that come with the
-            first rows
+    With target 0 (KEEP), a leaf is unchanged. `anew` contains the costs of leaves that are
+    rewritten in their own storage.
     empty, filled: files on one segment
     catalog: estimated catalog bytes on all instances
-    costs:  the full answers, for totals
+    costs:  the full results, for totals
     """
 
     rows: npt.NDArray[np.float64]
@@ -242,8 +240,8 @@ class Table:
         *,
         anew: bool = False,
     ) -> Table:
-        """The table for these classes; external, foreign and unknown storages cost what a heap's
-        catalog rows do, and no files.
+        """The table for these classes. External, foreign and unknown storages cost the catalog
+        rows of a heap table, and no files.
         """
         n = len(classes)
         rows, more, empty, filled, catalog = (np.full((n, len(TARGETS)), np.nan) for _ in range(5))
@@ -307,7 +305,7 @@ class Table:
         )
 
     def with_more(self, more: Table) -> Table:
-        """The table for these classes and those of another, which follow them."""
+        """The table for these classes, followed by the classes of another table."""
 
         def both(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[Any]:
             return np.concatenate([one, other])

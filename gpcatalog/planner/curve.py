@@ -1,5 +1,5 @@
-"""Trade-off curves: what every table can reach for how much, and the choice among all of them under
-the limits.
+"""Trade-off curves: what every table can gain at which cost, and the choice for all tables
+under the limits.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from gpcatalog.planner.sets.reader import KEPT, Reader
 
 Floats = npt.NDArray[np.float64]
 
-# Sweep of the price on what is gained: 0 leaves everything, the last counts nothing but the gain.
+# Factors for the price of the gain: with 0, nothing changes; with the last one, only the gain
+# counts.
 GAINS = (0.0, 1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 8.0, 64.0, 1e6)
-ROUNDS = 8  # of column generation, where the problems fit in memory
-NEAR = 1e-5  # share of the cost: nearer to the bound no more points are made
+ROUNDS = 8  # maximum rounds of column generation, if the problems fit in memory
+NEAR = 1e-5  # share of the cost: if the distance to the bound is smaller, no more points are added
 WAYS = {"leaves": LEAVES, "files": FILES, "rewrite": REWRITE, "seconds": SECONDS}
 
 
@@ -33,13 +34,14 @@ WAYS = {"leaves": LEAVES, "files": FILES, "rewrite": REWRITE, "seconds": SECONDS
 class Curves:
     """Points of all tables.
 
-    columns: [resource, point] the prices each point is optimal for
+    columns: [resource, point] the prices for which each point is optimal
     totals:  [table, resource, point], tables in the reader's order
-    problems: the problems themselves where they fit in memory, else None
-    before:  [table, resource] with everything left as it is
-    stays:   [table, Why] leaves that stay as they are for each reason
-    picks:   by (table, point): the groups of points that were enumerated and have no prices
-    fixed:   by table: what it comes to whatever the prices, where one operation takes it as a whole
+    problems: the problems if they fit in memory, otherwise None
+    before:  [table, resource] resources without any change
+    stays:   [table, KeepReason] number of leaves that are not changed, by reason
+    picks:   by (table, point): the groups of points that were enumerated, and therefore have no
+             prices
+    fixed:   by table: its resources for all prices, if one operation changes it as a whole
     """
 
     columns: Floats
@@ -51,13 +53,15 @@ class Curves:
     fixed: dict[int, Floats] = field(default_factory=dict)
 
     def fix(self, sums: dict[int, Floats]) -> None:
-        """From now on these tables have no choice."""
+        """Set the resources of tables that have no choice from now on."""
         self.fixed = sums
         for root, one in sums.items():
             self.totals[root] = one[:, None]
 
     def settle(self, problem: Problem, solved: Solution, choice: npt.NDArray[np.int64]) -> Solution:
-        """The solution of one problem after points that were enumerated, not priced, are put in."""
+        """The solution of one problem, with the groups of chosen points that were enumerated,
+        not priced.
+        """
         for place, root in enumerate(problem.roots.tolist()):
             picks = self.picks.get((root, int(choice[root])))
             if picks is not None:
@@ -70,10 +74,10 @@ class Outcome:
     """The chosen points.
 
     choice:  [table] number of the column of prices
-    cost:    points; bound: no grouping of any table can cost less under the limits (over all
-             groupings where `true_bound`, else over the points of the curves); gap: their distance
-             as a share of the cost
-    exact:   the choice is the cheapest among the points
+    cost:    points; bound: lower bound of the cost under the limits (of all groupings if
+             `true_bound`, otherwise of the points of the curves); gap: their distance as a share of
+             the cost
+    exact:   whether the choice is the cheapest among the points
     """
 
     choice: npt.NDArray[np.int64]
@@ -85,16 +89,16 @@ class Outcome:
 
     @property
     def gap(self) -> float:
-        """Share by which the choice may be worse than the best there can be."""
+        """Share of the cost by which the choice may be worse than the optimum."""
         return 0.0 if abs(self.cost) < 1e-9 else max(0.0, self.cost - self.bound) / abs(self.cost)
 
 
 def sweep(weights: Weights, *, targets: bool) -> Floats:
-    """The columns of prices that every table is solved for.
+    """The columns of prices for which every table is solved.
 
-    Without targets the price of a point is 1 and the sweep shows what a different taste would do;
-    with targets, rows and files are pressed on apart, since a conversion saves files and a merge
-    both.
+    Without targets, the price of a point is 1, and the sweep shows the results of other
+    preferences. With targets, rows and files also have separate prices, because a conversion saves
+    files, and a merge saves both.
     """
     found = [prices(weights, gain) for gain in GAINS]
     if targets:
@@ -106,21 +110,22 @@ def sweep(weights: Weights, *, targets: bool) -> Floats:
     return np.stack(found, axis=1)
 
 
-BETWEEN = 24  # points of the whole curve between those that every table was solved for
+BETWEEN = 24  # additional points of the whole curve, between those for which every table was solved
 
 
 def whole(curves: Curves, weights: Weights) -> list[tuple[float, Floats]]:
-    """The curve over all tables: pressure on what is gained, and the sums of all resources,
-    lightest first.
+    """The curve over all tables: factor for the price of the gain, and the sums of all resources,
+    lowest factor first.
 
-    Each table takes, of the points it was solved for, the one that costs least under that pressure;
-    between the pressures it was solved for come those at which tables begin to pay, so that the
-    curve bends where it really does.
+    Each table gets the point that costs least at this factor, among the points for which it was
+    solved. Between the factors for which tables were solved, the factors at which changes of tables
+    begin to pay are added, so the curve bends at the right places.
     """
     totals = curves.totals[:, :, : len(GAINS)]
     one, nothing = prices(weights, 1.0), prices(weights, 0.0)
     full, idle = totals[:, :, GAINS.index(1.0)], totals[:, :, 0]
-    price = (full - idle) @ nothing  # points that all of a table's steps cost, and what they save
+    # points that all steps of a table cost, and points that they save
+    price = (full - idle) @ nothing
     saved = (idle - full) @ (one - nothing)
     pays = (price / np.maximum(saved, 1e-9))[(saved > 1e-9) & (price > 0)]
     more = np.quantile(pays, np.linspace(0, 1, BETWEEN)) * (1 + 1e-9) if len(pays) else np.zeros(0)
@@ -133,7 +138,7 @@ def whole(curves: Curves, weights: Weights) -> list[tuple[float, Floats]]:
 
 
 def _ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """The same chunks; each is read while the one before it is worked on."""
+    """The same chunks; each is read while the previous one is processed."""
     with ThreadPoolExecutor(1) as reading:
         following = reading.submit(next, chunks, None)
         while (chunk := following.result()) is not None:
@@ -150,7 +155,7 @@ def build(
     targets: bool,
     progress: Callable[[str], None],
 ) -> Curves:
-    """Solve every table for every column of prices, a chunk at a time."""
+    """Solve every table for every column of prices, one chunk at a time."""
     columns = sweep(reader.policy.weights, targets=targets)
     keep = sum(r.leaves for r in reader.roots) <= KEPT
     problems: list[Problem] = []
@@ -189,9 +194,9 @@ def build(
 
 
 def _enumerate(curves: Curves, objective: Floats, ways: list[int]) -> bool:
-    """Add every undominated grouping of small tables as points.
+    """Add all undominated groupings of small tables as points.
 
-    Returns whether that was all tables that have a choice.
+    Returns whether this includes all tables that have a choice.
     """
     if curves.problems is None or len(curves.totals) > frontier.TABLES:
         return False
@@ -216,8 +221,8 @@ def _enumerate(curves: Curves, objective: Floats, ways: list[int]) -> bool:
             more[root, :, n] = way.totals
             curves.picks[root, points + n] = way.picks
     curves.totals = np.concatenate([curves.totals, more], axis=2)
-    # they have no prices of their own: the last ones, with the multipliers, tell them apart for
-    # people
+    # they have no prices of their own: for explanations, they get the last ones, which include the
+    # multipliers
     curves.columns = np.concatenate(
         [curves.columns, np.repeat(curves.columns[:, -1:], most, axis=1)], axis=1
     )
@@ -225,12 +230,12 @@ def _enumerate(curves: Curves, objective: Floats, ways: list[int]) -> bool:
 
 
 def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outcome:
-    """One point for every table: the cheapest by `objective` (prices) that keeps the limits.
+    """Choose one point for every table: the cheapest by `objective` (prices) that keeps the limits.
 
-    limits: "leaves", "files", "rewrite", "seconds" → what the tables may sum up to. Raises
+    limits: "leaves", "files", "rewrite", "seconds" → maximum sum over the tables. Raises
             budget.Infeasible.
-    Where the problems are at hand new points are made at the multipliers found, until the bound
-    over all groupings is met.
+    If the problems are in memory, new points are added at the multipliers found, until the bound
+    over all groupings is reached.
     """
     names = list(limits)
     ways = [WAYS[n] for n in names]
@@ -248,7 +253,7 @@ def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outco
             chosen = master(0)
             multipliers, upper = chosen.multipliers, chosen.cost
         except budget.Infeasible as e:
-            # press hard on what is limited: perhaps other points reach it
+            # use high prices for limited resources: other points may keep the limits
             if attempt > 1 or (attempt and e.alone):
                 raise
             multipliers = 1e9 / np.maximum(np.abs(limit), 1.0)
@@ -269,13 +274,13 @@ def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outco
         ):
             break
     complete = bool(names) and _enumerate(curves, objective, ways)
-    # with many tables a single one more or less decides nothing: the gap is small, and stated
+    # with many tables, one table has little effect: the gap is small, and reported
     chosen = master(budget.NODES if len(curves.totals) <= frontier.TABLES else budget.NODES // 20)
     true_bound = not names or best_bound > -np.inf
     bound = (
         chosen.cost if not names else min(best_bound, chosen.cost) if true_bound else chosen.bound
     )
-    if complete and chosen.exact:  # every grouping that nothing beats was among the points
+    if complete and chosen.exact:  # all undominated groupings were among the points
         true_bound, bound = True, chosen.cost
     return Outcome(
         choice=chosen.choice,

@@ -18,7 +18,7 @@ Pair = tuple[End | None, End | None]
 
 
 def family_of(axis: str) -> Family:
-    """The family that a table's `axis` in a plan stands for.
+    """The family for a table's `axis` in a plan.
 
     >>> family_of("timestamp"), family_of("dates as 8-digit numbers"), family_of("list values")
     (<Family.TIMESTAMP: 'timestamp'>, <Family.INTEGER: 'integer'>, <Family.OTHER: 'other'>)
@@ -40,7 +40,7 @@ def _end(term: tuple[Term, ...] | None, inclusive: bool, at: int) -> End:
 
 
 class Ends:
-    """Bounds of one family, each taken apart once."""
+    """Bounds of one family, each parsed once."""
 
     def __init__(self, kind: Family) -> None:
         self.kind = kind
@@ -48,7 +48,7 @@ class Ends:
         self._ends: dict[str, Pair] = {}
 
     def bound(self, text: str) -> Bound:
-        """The bound that a text spells."""
+        """The parsed bound of a text."""
         found = self._bounds.get(text)
         if found is None:
             found = self._bounds[text] = parse(text)
@@ -72,8 +72,8 @@ class Ends:
         )
 
     def of(self, first: str, last: str) -> Pair:
-        """Typed ends from the start of one bound to the end of another; None for lists and what has
-        no place on the axis.
+        """Typed ends from the start of one bound to the end of another; None for lists and for
+        bounds without a position on the axis.
         """
         low, high = self._pair(first)[0], self._pair(last)[1]
         return (None, None) if low is None or high is None else (low, high)

@@ -1,5 +1,5 @@
-"""Why one table is grouped as it is: every group leaf by leaf, and what coarser or finer would have
-meant.
+"""Explain the plan of one table: every group leaf by leaf, and the effect of coarser or finer
+groups.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from gpcatalog.planner.sets.keep_reasons import WHY_TEXT, KeepReason
 from gpcatalog.planner.sets.roots import Root
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
-BARS = 60  # leaves of one group that are drawn; the rest is told as a number
+BARS = 60  # leaves of one group that are drawn; for the others, only their number is shown
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """One group of the chosen grouping.
 
-    where:  the range, for people; bars: one character a leaf (unit), · where empty, ? where its
-            size is unknown
-    what:   what becomes of it; coarser, finer: why not otherwise
+    where:  the range, for people; bars: one character per leaf (unit), · if empty, ? if its size is
+            unknown
+    what:   what happens to it; coarser, finer: why it is not coarser or finer
     """
 
     where: str
@@ -46,7 +46,9 @@ class Row:
 
 
 class _Piece(NamedTuple):
-    """One chosen group, or a unit alone (slot 0): units start…end under an option, and its points."""
+    """One chosen group, or a single unit (slot 0): units start…end with an option, and its
+    points.
+    """
 
     start: int
     end: int
@@ -88,7 +90,7 @@ def _where(root: Root, problem: Problem, reader_texts: list[str], start: int, en
 
 
 class Explainer:
-    """Explains one table of a finished plan."""
+    """Explanation of one table of a finished plan."""
 
     def __init__(self, planned: PlanResult, root: Root) -> None:
         self.planned = planned
@@ -111,7 +113,7 @@ class Explainer:
         return float(comps[group] @ self.price)
 
     def _alone(self, start: int, end: int) -> float:
-        """Points of the units alone, each under its cheapest option."""
+        """Points of the units as single units, each with its cheapest option."""
         total = 0.0
         for u in range(start, end):
             comps = self.problem.singles.comps[int(self.solved.single_option[u, 0])]
@@ -122,7 +124,7 @@ class Explainer:
     def _coarser(
         self, start: int, end: int, slot: int, chosen: dict[int, tuple[int, float]]
     ) -> str:
-        """Why this stretch is not part of something wider.
+        """Why these units are not part of a wider group.
 
         chosen: end and points of every chosen group, by its start
         """
@@ -175,8 +177,8 @@ class Explainer:
         return f"one {name} would overlap a cheaper merge"
 
     def _no_cell(self, start: int, end: int, grain: grid.Grain) -> str:
-        """Why no cell of this grain is a candidate that holds the stretch; empty where it holds
-        nothing more.
+        """Why no cell of this grain is a candidate that contains the units; empty if the cell
+        contains no other units.
         """
         root, c = self.root, self.problem.chunk
         now_at = self.planned.reader.now - root.shift
@@ -222,8 +224,8 @@ class Explainer:
         )
 
     def rows(self) -> list[Row]:
-        """The groups in order of the axis, neighbours with the same fate and reason drawn as
-        one.
+        """The groups in the order of the axis. Neighbors with the same result and reason become
+        one row.
         """
         operation = self.planned.wholes.operations.get(self.root.index)
         if operation:
@@ -232,7 +234,7 @@ class Explainer:
         chosen = {piece.start: (piece.end, piece.cost) for piece in pieces}
         c, texts = self.problem.chunk, self._texts()
         found: list[Row] = []
-        alike: list[int] = []  # neighbours alone, with the same fate
+        alike: list[int] = []  # adjacent single units with the same result
         fate = ""
 
         def close() -> None:
@@ -255,7 +257,7 @@ class Explainer:
         return found
 
     def _whole(self, operation: str) -> Row:
-        """The one row of a table that an operation takes as a whole."""
+        """The only row of a table that an operation changes as a whole."""
         c = self.problem.chunk
         s, e = self.units
         said = (
@@ -271,7 +273,7 @@ class Explainer:
         )
 
     def _pieces(self) -> list[_Piece]:
-        """The groups and the units alone that were chosen, in order of the axis."""
+        """The chosen groups and single units, in the order of the axis."""
         problem = self.problem
         s, e = self.units
         gs, ge = self.groups
@@ -318,7 +320,7 @@ class Explainer:
         )
 
     def _row(self, a: int, b: int, texts: list[str], what: str) -> Row:
-        """The row of units a…b; texts: names of the table's units; what: what becomes of them."""
+        """The row of units a…b; texts: names of the table's units; what: what happens to them."""
         c = self.problem.chunk
         s = self.units[0]
         return Row(

@@ -1,5 +1,5 @@
-"""Every grouping of a small table that nothing beats: the points that no prices lead to, for an
-exact choice under limits.
+"""All undominated groupings of a small table, for an exact choice under limits: they include
+points that are not optimal for any prices.
 """
 
 from __future__ import annotations
@@ -13,23 +13,27 @@ from gpcatalog.planner.group import Problem, Solution
 
 Floats = npt.NDArray[np.float64]
 
-UNITS = 40  # units of a table up to which its groupings are enumerated
-TABLES = 60  # tables of a plan up to which that is done at all
-CAP = 160  # undominated groupings of a stretch above which a table is given up: its curve must do
+UNITS = 40  # maximum number of units of a table whose groupings are enumerated
+TABLES = 60  # maximum number of tables of a plan whose groupings are enumerated
+# maximum number of undominated groupings of consecutive units; with more, the table is not
+# enumerated, and only its curve is used
+CAP = 160
 
-Pick = tuple[bool, int, int]  # whether a candidate or a unit alone, which one, under which option
+Pick = tuple[bool, int, int]  # whether a candidate or a single unit; its number; its option
 
 
 @dataclass(frozen=True)
 class Way:
-    """One grouping: what it sums up to, and its groups."""
+    """One grouping: its totals and its groups."""
 
     totals: Floats
     picks: tuple[Pick, ...]
 
 
 def _kept(keys: Floats) -> npt.NDArray[np.int64]:
-    """Rows that no other row beats or equals in every column (the first of equals stays)."""
+    """Rows that no other row dominates or equals in every column (the first of equal rows is
+    kept).
+    """
     order = np.lexsort(keys.T[::-1])
     rounded = np.round(keys[order], 9)
     found: list[int] = []
@@ -42,10 +46,11 @@ def _kept(keys: Floats) -> npt.NDArray[np.int64]:
 
 
 def ways(problem: Problem, table: int, directions: Floats) -> list[Way] | None:
-    """All groupings of a table undominated in every direction; None where there are too many.
+    """All groupings of a table that no other one dominates in all directions; None if there are too
+    many.
 
-    table: place in the problem; directions: [resource, direction], such as the objective and each
-           limited resource
+    table: position in the problem; directions: [resource, direction], such as the objective and
+           each limited resource
     """
     s, e = int(problem.unit_edges[table]), int(problem.unit_edges[table + 1])
     if not 0 < e - s <= UNITS:
@@ -91,7 +96,7 @@ def ways(problem: Problem, table: int, directions: Floats) -> list[Way] | None:
 
 
 def apply(solved: Solution, problem: Problem, table: int, picks: tuple[Pick, ...]) -> None:
-    """Make one column of a solution say that this table is grouped so."""
+    """Write the grouping of this table to one column of a solution."""
     s, e = int(problem.unit_edges[table]), int(problem.unit_edges[table + 1])
     gs, ge = int(problem.group_edges[table]), int(problem.group_edges[table + 1])
     solved.single[s:e, 0] = False

@@ -1,4 +1,4 @@
-"""Calendars and round numbers: the cells that a merged leaf may fill."""
+"""Calendars and round numbers: the cells that a merged leaf can fill."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Grain(IntEnum):
 GRAINS: dict[str, Grain] = {g.word: g for g in Grain}
 
 MONTHS: dict[Grain, int] = {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.YEAR: 12}
-"""Months of a cell, of the grains that are whole months."""
+"""Number of months of a cell, for grains that consist of whole months."""
 
 
 def months(at: Ints) -> Ints:
-    """Months since 1970-01 of a time axis."""
+    """Months since 1970-01 of positions on a time axis."""
     found: Ints = (
         np.asarray(at, dtype=np.int64)
         .astype("datetime64[us]")
@@ -55,7 +55,7 @@ def months(at: Ints) -> Ints:
 
 
 def cells(grain: Grain, at: Ints) -> Ints:
-    """Number of the cell that each microsecond of the time axis lies in; neighbours differ by one.
+    """Number of the cell that contains each microsecond of the time axis; neighbors differ by one.
 
     >>> cells(Grain.WEEK, np.array([0, 4 * DAY - 1, 4 * DAY])).tolist()  # 1970-01-01 was a Thursday
     [0, 0, 1]
@@ -91,7 +91,7 @@ def _month_starts(month: Ints) -> Ints:
 
 
 def cell_ends(grain: Grain, cell: Ints) -> Ints:
-    """First microsecond behind each cell."""
+    """First microsecond after each cell."""
     after = cell + 1
     if grain is Grain.HOUR:
         return after * HOUR
@@ -103,10 +103,10 @@ def cell_ends(grain: Grain, cell: Ints) -> Ints:
 
 
 def round_multiples(width: int, span: int, most: int = 12) -> list[int]:
-    """Cell widths for an integer key whose leaves are `width` wide: round numbers that are
-    multiples of it, up to the span.
+    """Cell widths for an integer key with leaves of `width`: round numbers that are multiples of
+    it, up to the span.
 
-    Where width is no divisor of a round number its own doublings serve.
+    If no round number is a multiple of the width, the width is doubled instead.
 
     >>> round_multiples(100, 10_000)
     [200, 500, 1000, 2000, 5000, 10000]
@@ -130,12 +130,12 @@ def round_multiples(width: int, span: int, most: int = 12) -> list[int]:
     return found[:most]
 
 
-# --- keys that spell a date as a number -----------------------------------------------------------
+# --- keys with dates as numbers -------------------------------------------------------------------
 
 
 def dates_from_numbers(values: Ints, digits: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """Time axis of integers such as 20240131 (digits=8) or 202401 (digits=6), and which of them are
-    such dates.
+    """Time axis of integers such as 20240131 (digits=8) or 202401 (digits=6), and whether each is
+    such a date.
 
     >>> at, good = dates_from_numbers(np.array([20240131, 20240231, 19700101]), 8)
     >>> good.tolist(), int(at[2])
@@ -153,7 +153,7 @@ def dates_from_numbers(values: Ints, digits: int) -> tuple[Ints, npt.NDArray[np.
 
 
 def number_from_date(at: int, digits: int) -> int:
-    """The integer that spells a date.
+    """The integer for a date.
 
     >>> number_from_date(0, 8), number_from_date(0, 6)
     (19700101, 197001)
@@ -167,7 +167,7 @@ def number_from_date(at: int, digits: int) -> int:
 
 
 def label(grain: Grain, start: int) -> str:
-    """A short name of the cell that begins at `start`, fit for a partition name: letters, digits
+    """A short name of the cell that begins at `start`, valid in a partition name: letters, digits
     and underscores.
 
     >>> [label(g, days_from_civil(2024, 7, 1) * DAY) for g in Grain]

@@ -1,10 +1,10 @@
-"""Per table: the exact optimum over all groupings of consecutive leaves on the grid, for many
-prices at once.
+"""The exact optimum over all groupings of consecutive leaves on the grid, for each table and for
+many prices at once.
 
-A candidate is the stretch of one run that lies inside one cell of one width: it begins and ends on
-the cell's edges, or where the run itself does. A grouping covers every unit once: alone (kept,
-stored otherwise, or dropped while empty) or in one candidate. Costs add up over groups, so the
-cheapest grouping is a shortest path; it is found for all tables and all prices side by side.
+A candidate consists of the units of one run inside one cell of one width: it begins and ends at the
+edges of the cell, or of the run. A grouping contains every unit once: alone (kept, converted, or
+dropped if empty) or in one candidate. The costs of groups are added, so the cheapest grouping is a
+shortest path. It is computed for all tables and all prices at once.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from gpcatalog.planner.sets.chunk import Chunk
 from gpcatalog.planner.sets.keep_reasons import KeepReason
 from gpcatalog.planner.shortest_path import shortest
 
-PLACES = 6  # of a point: sums in another order must not turn a tie into a choice
+PLACES = 6  # decimal places of a point: sums in another order must not decide between equal costs
 
 
 @dataclass(kw_only=True)
 class Problem:
-    """One chunk, ready to be solved at any prices: units alone, candidates, and which belong to
-    which table.
+    """One chunk, prepared for any prices: single units, candidates, and the tables to which
+    they belong.
     """
 
     chunk: Chunk
@@ -54,11 +54,11 @@ class Problem:
 
 @dataclass
 class Solution:
-    """The cheapest grouping under each column of prices.
+    """The cheapest grouping for each column of prices.
 
-    totals: [table of the chunk, resource, price]: what it leaves behind and costs
-    single: [unit, price] whether the unit stands alone; single_option: under which option
-    group:  [candidate, price] whether it is made; group_option
+    totals: [table of the chunk, resource, price]: its resources afterwards, and its costs
+    single: [unit, price] whether the unit is a single unit; single_option: its option
+    group:  [candidate, price] whether it is chosen; group_option: its option
     """
 
     totals: Floats
@@ -68,12 +68,12 @@ class Solution:
     group_option: npt.NDArray[np.int8]
 
 
-# rows of units or candidates that are priced at a time: with all prices they stay in a core's cache
+# rows of units or candidates that are priced at once: with all prices, they fit in a core's cache
 BLOCK = 2048
 
 
 def _selected(options: Options, which: Bools | Ints) -> Options:
-    """Some of the groups: a mask of them, or their numbers in another order."""
+    """Select some groups: by a mask, or by their numbers in another order."""
     return Options(
         options.start[which],
         options.end[which],
@@ -86,7 +86,9 @@ def _selected(options: Options, which: Bools | Ints) -> Options:
 def _wanted(
     chunk: Chunk, start: Ints, end: Ints, slot: npt.NDArray[np.int8]
 ) -> tuple[Ints, Ints, npt.NDArray[np.int8]]:
-    """Candidates but for merges of leaves that all have min_leaf or more: those are not wanted."""
+    """The candidates without merges of leaves that all have min_leaf or more, which are not
+    wanted.
+    """
     smallest = {r.index: r.wishes.min_leaf for r in chunk.roots if r.wishes.min_leaf}
     if not smallest or not len(start):
         return start, end, slot
@@ -100,7 +102,7 @@ def _wanted(
 
 
 def _groups(chunk: Chunk, sums: LeafSums, *, now: int, settings: CostSettings) -> Options:
-    """The candidates that at least one option may take, by their first unit."""
+    """The candidates that at least one option allows, ordered by first unit."""
     start, end, slot = _wanted(chunk, *candidates(chunk, now))
     groups = evaluate(chunk, start, end, slot=slot, sums=sums, alone=False, settings=settings)
     some = np.zeros(len(start), dtype=np.bool_)
@@ -144,7 +146,7 @@ def _singles(chunk: Chunk, sums: LeafSums, *, settings: CostSettings) -> Options
 
 
 def _kept(chunk: Chunk, cold: Bools, allowed: list[Bools]) -> Floats:
-    """Resources of units that stay as they are; allowed: by option, which units may be stored so."""
+    """Resources of unchanged units; allowed: by option, which units may have this storage."""
     n = len(chunk.root)
     stay = np.zeros((n, len(RESOURCES)))
     stay[:, ROWS], stay[:, FILES], stay[:, LEAVES], stay[:, CATALOG] = (
@@ -164,7 +166,7 @@ def _kept(chunk: Chunk, cold: Bools, allowed: list[Bools]) -> Floats:
                 minlength=n,
             )[at & cold]
             convertible |= at & allowed[option]
-    stay[~convertible, UNWISHED] = 0  # nothing could be done about it
+    stay[~convertible, UNWISHED] = 0  # these leaves cannot be converted
     return stay
 
 
@@ -177,9 +179,9 @@ def prepare(
     headroom: float | None = None,
     lock_limit: float | None = None,
 ) -> Problem:
-    """All choices of a chunk with what each costs.
+    """All choices of a chunk, with their costs.
 
-    rate: bytes a second that one segment copies; headroom: bytes; lock_limit: locks.
+    rate: bytes per second that one segment copies; headroom: bytes; lock_limit: locks.
     """
     settings = CostSettings(
         column_share=column_share, rate=rate, headroom=headroom, lock_limit=lock_limit
@@ -201,12 +203,12 @@ def prepare(
 def _cheapest(
     options: Options, price: Floats, tables: Ints | None
 ) -> tuple[Floats, npt.NDArray[np.int8]]:
-    """Cost of every group under its cheapest option, [group, price], in whole 10^-PLACES of a
-    point, and which option that is.
+    """Cost of every group with its cheapest option, [group, price], as an integer in units of
+    10^-PLACES points, and this option.
 
-    Whole numbers add up to the same sum in any order. The earlier of equal options stays.
-    price: [resource, L] for all tables alike, or [table, resource] where `tables` says which table
-           a group belongs to (L is 1).
+    Integers have the same sum in any order. Of options with equal costs, the first one is used.
+    price: [resource, L] for all tables, or [table, resource] if `tables` contains the table of each
+           group (L is 1).
     """
     n, width = len(options.start), price.shape[1] if tables is None else 1
     scaled = price * 10.0**PLACES
@@ -233,11 +235,10 @@ def _cheapest(
 
 
 def solve(problem: Problem, price: Floats, *, per_table: bool = False) -> Solution:
-    """The cheapest grouping of every table under every column of prices.
+    """The cheapest grouping of every table for every column of prices.
 
-    price: [resource, L]; with per_table [table of the chunk, resource], one column of its own for
-           each.
-    Exact: a shortest path over all candidates. Ties go to leaving things as they are.
+    price: [resource, L]; with per_table [table of the chunk, resource], one column for each table.
+    This is exact: a shortest path over all candidates. If costs are equal, units are not changed.
     """
     singles, groups = problem.singles, problem.groups
     width = 1 if per_table else price.shape[1]

@@ -1,4 +1,4 @@
-"""The limits of a call or a policy as numbers, and what is said when they cannot be kept."""
+"""The limits of a command or a policy as numbers, and the error if they cannot be kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = {
 
 
 def asked(wanted: policy.Limits) -> dict[str, float]:
-    """Return the limits that were given, by name, in the units of the sums."""
+    """Return the specified limits, by name, in the units of the sums."""
     found: dict[str, float] = {}
     try:
         if wanted.target_leaves is not None:
@@ -47,7 +47,7 @@ def _said(name: str, value: float) -> str:
 def impossible(
     e: budget.Infeasible, asked: dict[str, float], rest: dict[str, float], curves: curve.Curves
 ) -> CatalogError:
-    """Return the error for limits that no choice keeps, with the best there is."""
+    """Return the error for limits that no choice keeps, with the best possible value."""
     names = list(asked)
     if e.alone:
         j = e.alone[0]

@@ -32,7 +32,7 @@ def possible(reader: Reader, plans: Sequence[TablePlan]) -> set[int]:
     """Indexes of the roots whose steps may lose something.
 
     These are tables whose partitions differ in properties, and, if leaves are converted, tables
-    with a leaf that has storage options of heap tables alone.
+    with a leaf that has storage options that only heap tables support.
     """
     rows = reader.snapshot.rows("SELECT DISTINCT root, options FROM relation WHERE options <> ''")
     of_heap = {
@@ -48,7 +48,7 @@ def possible(reader: Reader, plans: Sequence[TablePlan]) -> set[int]:
 
 
 def _split(properties: Traits) -> tuple[dict[tuple[str, str], str], list[str]]:
-    """Traits that the rules merge, and privileges."""
+    """Split properties into traits that the rules merge, and privileges."""
     plain = {
         k: v for k, v in properties.items() if k[0] != _PRIVILEGE and k not in (_INDEXES, _COMMENT)
     }
@@ -56,15 +56,13 @@ def _split(properties: Traits) -> tuple[dict[tuple[str, str], str], list[str]]:
 
 
 def lost(properties: Properties, step: op.AnyStep) -> tuple[str, ...]:
-    """Return sentences on what a step loses, as `gpcatalog migrate` says them."""
+    """Return sentences on the losses of a step, as in `gpcatalog migrate`."""
     return tuple(dict.fromkeys(_lost(step, properties)))
 
 
 @singledispatch
 def _lost(step: op.Step, properties: Properties) -> list[str]:
-    """Return the sentences for one kind of step; a kind without a function of its own loses
-    nothing.
-    """
+    """Return the sentences for one kind of step. A kind without its own function loses nothing."""
     return []
 
 
@@ -100,8 +98,8 @@ def _(step: op.Flatten, properties: Properties) -> list[str]:
 
 
 def _merged(properties: Properties, parts: Sequence[op.Leaf], storage: str) -> list[str]:
-    """What a leaf loses that is made of these, stored in this way; the last one counts as the
-    newest.
+    """Losses of a leaf that is merged from these parts with this storage; the last part counts
+    as the newest.
     """
     every = [properties.of(p.oid) for p in parts]
     split = [_split(p) for p in every]
@@ -114,7 +112,7 @@ def _merged(properties: Properties, parts: Sequence[op.Leaf], storage: str) -> l
             if storage and storage != newest.storage
             else []
         )
-    except Differ:  # a migration refuses it, and says why
+    except Differ:  # a migration refuses this step and reports the reason
         found = []
     found += privileges_lost([privileges for _, privileges in split], kept, "the new partition")
     return found + index_properties_lost(
@@ -129,7 +127,8 @@ def _(step: op.Unpartition, properties: Properties) -> list[str]:
     toast = {p.get(("toast options", "")) for p in every}
     if len(toast) == 1 and (text := toast.pop()) is not None:
         table["toast options", ""] = (
-            # a partitioned table has no TOAST table: options that all leaves have alike are kept
+            # a partitioned table has no TOAST table: options that are the same on all leaves are
+            # kept
             text
         )
     split = [_split(p) for p in every]

@@ -1,4 +1,4 @@
-"""What merging partitions costs with the scripts and with the server's own statement."""
+"""Costs of merging partitions with the scripts, and with the server's own statement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpcatalog.planner.plan import MergeWay, Source, TablePlan
 
 
 def merge_ways(source: Source, tables: Sequence[TablePlan]) -> list[MergeWay]:
-    """Both ways to merge partitions where the server has one of its own; else none.
+    """Both ways to merge partitions if the server has a statement for it; otherwise none.
 
     A table that is changed as a whole has no merges.
     """

@@ -1,4 +1,4 @@
-"""The steps of a plan: one type an operation, each carrying all that a migration needs."""
+"""The steps of a plan: one type per operation, with everything that a migration needs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import msgspec
 class End(msgspec.Struct, frozen=True, omit_defaults=True):
     """One end of a range.
 
-    value:     text of the value, None where the range is open
-    sql:       as the server spelled it
+    value:     text of the value, None if the range is open
+    sql:       as the server printed it
     inclusive: whether the value itself belongs to the range
-    axis:      where it lies: microseconds since 1970 UTC for dates and timestamps, the number for
+    axis:      its position: microseconds since 1970 UTC for dates and timestamps, the number for
                integers, ten-millionths for decimals
     """
 
@@ -26,13 +26,13 @@ class End(msgspec.Struct, frozen=True, omit_defaults=True):
 class Leaf(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """A leaf as it was in the snapshot.
 
-    partition: partition name (Greenplum 6; empty for EVERY partitions: address them FOR (value)),
-               bound: text as in the snapshot
-    unit:      number of the step's unit it lies under; lane: number of the step's new leaf that
-               takes its rows
-    rows:      the server's estimate; bytes: all segments, segment_bytes: fullest segment; None
-               where unknown
-    filled:    None where unknown
+    partition: partition name (Greenplum 6; empty for partitions of EVERY, which are referred to
+               with FOR (value)); bound: text as in the snapshot
+    unit:      number of the step's unit that contains it; lane: number of the step's new leaf that
+               gets its rows
+    rows:      the server's estimate; bytes: on all segments; segment_bytes: on the fullest segment;
+               None if unknown
+    filled:    None if unknown
     """
 
     oid: int
@@ -66,15 +66,15 @@ class Unit(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class NewLeaf(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """A leaf that a step makes.
+    """A leaf that a step creates.
 
-    name:      relation name within 63 bytes; partition: partition name (Greenplum 6: with `name`
-               made from it by the server's scheme)
-    bound:     of the lane below the merged unit; empty where the unit is the leaf
+    name:      relation name within 63 bytes; partition: partition name (Greenplum 6: the server
+               makes `name` from it)
+    bound:     of the lane below the merged unit; empty if the unit is the leaf
     path:      partition names or bounds from the merged unit down to this leaf
     storage, options: target; options as key=value pairs for WITH (…)
-    bytes, segment_bytes: what it will hold (estimate: sum of its parts)
-    like:      oid of the leaf whose columns, encodings, owner and grants it takes
+    bytes, segment_bytes: its size after the step (estimate: sum of its parts)
+    like:      OID of the leaf whose columns, encodings, owner and grants it gets
     """
 
     name: str
@@ -90,16 +90,16 @@ class NewLeaf(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
 
 
 class Gain(msgspec.Struct, frozen=True):
-    """What a step gives back; negative where it costs.
+    """What a step saves; negative if it adds.
 
-    Rows and files by the cost model, bytes are estimates.
+    Rows and files are computed by the cost model; bytes are estimates.
 
-    Not counted are rows that follow use, not shape: statistics, comments, grants of single leaves,
-    the log of operations.
+    Rows that depend on use instead of shape are not counted: statistics, comments, grants of single
+    leaves, the log of operations.
 
     rows:    catalog rows on one segment (PostgreSQL: on the server); coordinator_rows: on the
              coordinator
-    files:   files on one segment; catalog_bytes: on all instances; leaves: leaves fewer
+    files:   files on one segment; catalog_bytes: on all instances; leaves: number of leaves saved
     """
 
     leaves: int
@@ -110,14 +110,15 @@ class Gain(msgspec.Struct, frozen=True):
 
 
 class Price(msgspec.Struct, frozen=True):
-    """What a step costs.
+    """Costs of a step.
 
     bytes:     rewritten, all segments; segment_bytes: rewritten on the fullest segment, which needs
-               as much free (None: unknown)
-    seconds:   estimate: copying at the stated rate plus DDL
-    locks:     on one instance: all leaves of the table, indexes and auxiliary relations of what is
-               dropped
-    scan_bytes_per_day: read more by queries, estimate by the stated workload; negative where less
+               the same free space (None: unknown)
+    seconds:   estimate: copying at the stated rate, plus DDL
+    locks:     on one instance: all leaves of the table, indexes and auxiliary relations of dropped
+               relations
+    scan_bytes_per_day: additional bytes that queries read, estimate for the stated workload;
+                        negative if they read less
     """
 
     bytes: int | None
@@ -128,14 +129,14 @@ class Price(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="operation", kw_only=True):
-    """What all steps share.
+    """Common fields of all steps.
 
-    id:       stable: the same for the same change of the same table, whatever the snapshot
-    parent:   oid of the partitioned table the units belong to (the root, or an intermediate)
+    id:       stable: the same for the same change of the same table, for any snapshot
+    parent:   OID of the partitioned table that contains the units (the root, or an intermediate)
     explanation: one sentence
-    rests_on: what must be true for it; a migration re-checks it under the lock
-    proposal: True where a human must fill something in or agree first
-    lost:     sentences on properties of partitions that are not there afterwards
+    rests_on: conditions of the step; a migration checks them again under the lock
+    proposal: True if a person must complete it or agree first
+    lost:     sentences on properties of partitions that are lost
     """
 
     id: str
@@ -159,16 +160,18 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="operation
 
     @property
     def kind(self) -> str:
-        """What a handler of steps is registered for: the operation, and what is reconfigured."""
+        """The key for which a handler of steps is registered: the operation, and what is
+        reconfigured.
+        """
         return self.operation
 
 
 class Merge(Step, frozen=True, omit_defaults=True, tag="merge", kw_only=True):
-    """Adjacent units become one: bound is the merged one, lower and upper its ends, grain the width
-    of the cell it lies in.
+    """Adjacent units become one. bound: of the merged unit; lower, upper: its ends; grain: width of
+    its cell.
 
-    whole: these are all partitions of the parent (a server never drops the last one: another must
-           stand meanwhile)
+    whole: the units are all partitions of the parent (a server never drops the last one: another
+           one must exist meanwhile)
     """
 
     grain: str
@@ -187,7 +190,7 @@ class Merge(Step, frozen=True, omit_defaults=True, tag="merge", kw_only=True):
 
 
 class Convert(Step, frozen=True, omit_defaults=True, tag="convert", kw_only=True):
-    """Leaves of one unit get another storage; bounds stay."""
+    """Leaves of one unit get another storage; bounds are unchanged."""
 
     units: tuple[Unit, ...]
     leaves: tuple[Leaf, ...]
@@ -198,8 +201,8 @@ class Convert(Step, frozen=True, omit_defaults=True, tag="convert", kw_only=True
 
 
 class DropEmpty(Step, frozen=True, omit_defaults=True, tag="drop-empty", kw_only=True):
-    """Empty leaves go; where: "past" (a gap that nothing fills), "premade" (beyond the horizon) or
-    "unused" (subpartitions).
+    """Empty leaves are dropped. where: "past" (its range becomes a gap that nothing fills),
+    "premade" (beyond the horizon) or "unused" (subpartitions).
     """
 
     where: str
@@ -208,7 +211,7 @@ class DropEmpty(Step, frozen=True, omit_defaults=True, tag="drop-empty", kw_only
 
 
 class Unpartition(Step, frozen=True, omit_defaults=True, tag="unpartition", kw_only=True):
-    """The table loses its partitions: all leaves become one plain table of the root's name."""
+    """The table loses its partitions: all leaves become one plain table with the root's name."""
 
     leaves: tuple[Leaf, ...]
     new: tuple[NewLeaf, ...]
@@ -221,7 +224,7 @@ CHECK_NOT_VALID = "check that is not valid"  # fact of a table of Greenplum 6
 
 
 def no_exchange_with_check(name: str) -> str:
-    """Why partitions of a table with such a check cannot be replaced (tried on 6.25.3)."""
+    """Why partitions of a table with such a check cannot be replaced (tested on 6.25.3)."""
     return (
         f"check constraint {name} is not valid; Greenplum 6 gives new partitions a valid one and"
         " then rejects EXCHANGE (drop the constraint, or create it without NOT VALID)"
@@ -232,8 +235,8 @@ NO_FLATTEN = "Greenplum 6 cannot remove a level of a table; the table would have
 
 
 class Flatten(Step, frozen=True, omit_defaults=True, tag="flatten", kw_only=True):
-    """The level below `level` has one partition a parent and prunes nothing: its leaves take their
-    parents' place.
+    """The level below `level` has one partition per parent and does not help pruning: its
+    leaves replace their parents.
     """
 
     level: int
@@ -243,8 +246,8 @@ class Flatten(Step, frozen=True, omit_defaults=True, tag="flatten", kw_only=True
 
 
 class Externalise(Step, frozen=True, omit_defaults=True, tag="externalise", kw_only=True):
-    """A cold leaf is exchanged with a readable external table over files of `file_bytes`; the
-    location is the owner's to say.
+    """A cold leaf is exchanged with a readable external table over files of `file_bytes`. The
+    owner specifies the location.
     """
 
     file_bytes: int
@@ -253,11 +256,11 @@ class Externalise(Step, frozen=True, omit_defaults=True, tag="externalise", kw_o
 
 
 class Reconfigure(Step, frozen=True, omit_defaults=True, tag="reconfigure", kw_only=True):
-    """What makes new partitions follows the plan.
+    """The source of new partitions is adapted to the plan.
 
-    maker: "pg_partman" (now and wanted are columns of part_config), "every" (the interval of ALTER
-           TABLE … EVERY scripts) or "template" (of subpartitions: it shall say what the partition
-           has below it that `now` names as "like", once the plan is carried out)
+    maker: "pg_partman" (now and wanted are columns of part_config), "every" (the interval in
+           scripts with ALTER TABLE … EVERY) or "template" (of subpartitions: it gets the
+           subpartitions that the partition in now["like"] has after the plan)
     """
 
     maker: str
@@ -274,7 +277,7 @@ AnyStep = Merge | Convert | DropEmpty | Unpartition | Flatten | Externalise | Re
 
 
 def step_id(operation: str, table: str, *what: str) -> str:
-    """An id that depends on the change alone: operation, qualified table name and what is changed
+    """An ID that depends only on the change: operation, qualified table name and what is changed
     (bounds, targets).
 
     >>> step_id("merge", "public.t", "FROM (1) TO (9)")

@@ -1,4 +1,4 @@
-"""What groups of units cost under each way of storing them, and which of these ways they may take."""
+"""Costs of groups of units for each storage, and the storage that they may have."""
 
 from __future__ import annotations
 
@@ -39,12 +39,13 @@ DROP = len(TARGETS)  # the option after the storage targets: drop the empty unit
 
 @dataclass
 class Options:
-    """Groups and what each would cost under each way of storing it.
+    """Groups, and their costs for each storage.
 
     start, end: units, end exclusive; slot: width of the cell (grain, or number of the round
-                multiple), 0 for a unit alone
-    comps[o]:   resources [group, resource] under option o (a storage target, or DROP); None where
-    no group may take it allowed[o]: which groups may
+                multiple), 0 for a single unit
+    comps[o]:   resources [group, resource] with option o (a storage target, or DROP); None if no
+                group may use it
+    allowed[o]: which groups may use it
     """
 
     start: Ints
@@ -56,12 +57,12 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class CostSettings:
-    """What costs are reckoned with, and the limits that every step keeps.
+    """Settings for the calculation of costs, and limits that every step keeps.
 
     column_share: share of a table's columns that a query reads
-    rate:         bytes a second that one segment copies
-    headroom:     bytes that a step may copy on the fullest segment; None: any
-    lock_limit:   locks that a step may hold; None: any
+    rate:         bytes per second that one segment copies
+    headroom:     maximum bytes that a step copies on the fullest segment; None: no limit
+    lock_limit:   maximum locks that a step holds; None: no limit
     """
 
     column_share: float
@@ -71,7 +72,7 @@ class CostSettings:
 
 
 def _cumulated(values: Ints) -> Ints:
-    """Sums up to each position, 0 first."""
+    """Sums up to each position, beginning with 0."""
     return np.concatenate([[0], np.cumsum(values)])
 
 
@@ -79,8 +80,8 @@ def _cumulated(values: Ints) -> Ints:
 class LeafSums:
     """Sums over the leaves of a chunk.
 
-    bytes, segment, filled: up to each leaf, 0 first: bytes, bytes on the fullest segment, number of
-                            leaves that hold rows
+    bytes, segment, filled: sums up to each leaf, beginning with 0: bytes, bytes on the fullest
+                            segment, number of leaves that have rows
     unit_files: files on one segment of the leaves of every unit
     """
 
@@ -91,7 +92,7 @@ class LeafSums:
 
     @classmethod
     def of(cls, chunk: Chunk) -> LeafSums:
-        """Sums of a chunk; unknown sizes count as none, unknown leaves as filled."""
+        """Sums of a chunk. Unknown sizes count as 0, and leaves with unknown content as filled."""
         n = len(chunk.root)
         return cls(
             bytes=_cumulated(np.maximum(chunk.leaf_bytes, 0).astype(np.int64)),
@@ -108,7 +109,7 @@ class LeafSums:
 
 
 def _expand(lanes: Ints) -> tuple[Ints, Ints, Ints]:
-    """Group number, lane number and first position for groups of so many lanes each."""
+    """Group number, lane number and first position, for groups with these numbers of lanes."""
     first = np.concatenate([[0], np.cumsum(lanes)])[:-1] if len(lanes) else np.zeros(0, np.int64)
     of = np.repeat(np.arange(len(lanes)), lanes)
     return of, np.arange(len(of)) - first[of], first
@@ -116,13 +117,13 @@ def _expand(lanes: Ints) -> tuple[Ints, Ints, Ints]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Lanes:
-    """The leaves of groups, lane by lane: the leaves of one lane become one new leaf.
+    """The leaves of groups, by lane: the leaves of one lane become one new leaf.
 
     By group: number (of lanes), first (position of its first lane).
     one_each: whether every group has one lane
     By lane:  klass (class of its first leaf), size, segment (bytes, bytes on the
-              fullest segment), filled (whether any leaf of it holds rows), holds (whether its first
-              leaf does)
+              fullest segment), filled (whether any of its leaves has rows), holds (whether its
+              first leaf has rows)
     """
 
     number: Ints
@@ -168,7 +169,8 @@ class _Lanes:
     def _by_group(self, function: np.ufunc, values: Floats) -> Floats:
         if self.one_each:
             return np.asarray(values, dtype=np.float64)
-        # a partition may be partitioned and have no partition yet; reduceat has no empty groups
+        # an intermediate partition may have no partitions yet; reduceat does not support empty
+        # groups
         found = np.zeros(len(self.number))
         some = self.number > 0
         if some.any():
@@ -177,7 +179,7 @@ class _Lanes:
 
 
 class _PolicyByGroup:
-    """What the policy says of the table of each group."""
+    """Settings of the policy for the table of each group."""
 
     def __init__(self, chunk: Chunk, start: Ints) -> None:
         self._roots = chunk.root[start]
@@ -186,14 +188,14 @@ class _PolicyByGroup:
         self._lines = max(self._distinct, default=0) + 1
 
     def storage(self, name: str) -> Bools:
-        """Whether `ResolvedPolicy.storage` is this, by group."""
+        """Whether `ResolvedPolicy.storage` is `name`, by group."""
         line = np.zeros(self._lines, dtype=np.bool_)
         for index in self._distinct:
             line[index] = self._of[index].storage == name
         return np.asarray(line[self._roots], dtype=np.bool_)
 
     def size(self, name: str) -> Floats:
-        """A size in bytes of the policy, by group."""
+        """A size in bytes from the policy, by group."""
         line = np.zeros(self._lines)
         for index in self._distinct:
             line[index] = float(getattr(self._of[index], name))
@@ -202,14 +204,17 @@ class _PolicyByGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class _Groups:
-    """Groups of units with what does not depend on how they are stored; all but lanes by group.
+    """Groups of units, with the values that do not depend on their storage; all fields except
+    `lanes` are by group.
 
     count:   units
-    bytes, segment, largest: bytes, bytes on the fullest segment, those of the largest new leaf
-    column_file: bytes of the largest column file on the fullest segment, were all columns alike
+    bytes, segment, largest: bytes, bytes on the fullest segment, and those of the largest new leaf
+    column_file: bytes of the largest column file on the fullest segment, if all columns have the
+                 same size
     rows_above, files_above, catalog_above: resources of partitions between the units and the leaves
-    seconds: time of the copy and its statements
-    asked:   calls a day that ask for some of the group; reads_now: bytes a day that they read now
+    seconds: time of the copy and of its statements
+    asked:   calls per day that read a part of the group; reads_now: bytes per day that they read
+             now
     """
 
     start: Ints
@@ -229,7 +234,7 @@ class _Groups:
 
     @classmethod
     def read(cls, chunk: Chunk, start: Ints, end: Ints, *, sums: LeafSums, rate: float) -> _Groups:
-        """Groups of units start…end; rate: bytes a second that one segment copies."""
+        """Groups of units start…end; rate: bytes per second that one segment copies."""
         lanes = _Lanes.read(chunk, start, end, sums=sums)
         table, klass, count = chunk.table, lanes.klass, end - start
         keep_rows = np.nan_to_num(
@@ -264,7 +269,7 @@ class _Groups:
 
 
 def _overlaps(chunk: Chunk, start: Ints, end: Ints) -> Floats:
-    """Calls a day that ask for a range overlapping units start…end, where a workload says so."""
+    """Calls per day for a range that overlaps units start…end, if a workload contains ranges."""
     found = np.zeros(len(start))
     for index, intervals in chunk.intervals.items():
         at = np.flatnonzero(chunk.root[start] == index)
@@ -274,7 +279,7 @@ def _overlaps(chunk: Chunk, start: Ints, end: Ints) -> Floats:
 
 
 def _questions(chunk: Chunk, start: Ints, end: Ints) -> tuple[Floats, Floats]:
-    """Calls a day that ask for some of units start…end, and bytes a day that they read now."""
+    """Calls per day that read a part of units start…end, and bytes per day that they read now."""
     edges = np.concatenate([[0.0], np.cumsum(chunk.rate)])
     asked = edges[end] - edges[start]
     every = np.arange(len(chunk.root))
@@ -287,7 +292,7 @@ def _questions(chunk: Chunk, start: Ints, end: Ints) -> tuple[Floats, Floats]:
 def _within_limits(
     chunk: Chunk, groups: _Groups, wishes: _PolicyByGroup, *, alone: bool, settings: CostSettings
 ) -> Bools:
-    """Which groups are small enough for the policy, the free space and the lock table."""
+    """Which groups fit the policy, the free space and the lock table."""
     lanes = groups.lanes
     fits = np.ones(len(groups.start), dtype=np.bool_)
     if not alone:
@@ -298,7 +303,7 @@ def _within_limits(
         held = np.array([r.leaves for r in chunk.roots], dtype=np.float64)
         place = np.searchsorted([r.index for r in chunk.roots], chunk.root[groups.start])
         indexes = np.array([c.indexes for c in chunk.classes], dtype=np.float64)
-        # every leaf of the table, and of those dropped the indexes and auxiliary relations as well
+        # every leaf of the table; for dropped leaves, also their indexes and auxiliary relations
         locks = 1 + held[place] + groups.count * lanes.add(indexes[lanes.klass] + 4)
         fits &= locks <= settings.lock_limit
     return fits
@@ -306,10 +311,10 @@ def _within_limits(
 
 @dataclass(frozen=True, kw_only=True)
 class _NewLeaves:
-    """The new leaf of every lane as one option stores it.
+    """The new leaf of every lane with one option.
 
-    same: whether the storage stays; rows, catalog: catalog rows and bytes; files; columnar: whether
-    a query reads only some of its columns
+    same: whether the storage is unchanged; rows, catalog: catalog rows and bytes; files; columnar:
+    whether a query reads only some of its columns
     """
 
     same: Bools
@@ -320,8 +325,8 @@ class _NewLeaves:
 
     @classmethod
     def read(cls, chunk: Chunk, lanes: _Lanes, option: int) -> _NewLeaves:
-        """New leaves under a storage target, by its number; rows are NaN where the server cannot
-        have it.
+        """New leaves for a storage target, by its number; rows are NaN if the server does not
+        support it.
         """
         target, table, klass = TARGETS[option], chunk.table, lanes.klass
         anew = table.anew or table
@@ -330,7 +335,7 @@ class _NewLeaves:
         same = same_class[klass]
 
         def cost(of_same: Floats, of_other: Floats) -> Floats:
-            # classes are few, lanes are many
+            # there are few classes, but many lanes
             by_class = np.where(same_class, of_same[:, KEEP], of_other[:, option])
             return np.asarray(by_class.take(klass))
 
@@ -357,8 +362,8 @@ class _NewLeaves:
 def _wanted(
     chunk: Chunk, groups: _Groups, new: _NewLeaves, *, wishes: _PolicyByGroup, option: int
 ) -> Bools:
-    """Which groups the server can store under another target, and the policy or their size speaks
-    for.
+    """Which groups are to be converted to another target: the server supports it, and the
+    policy or their size requires it.
     """
     lanes, table = groups.lanes, chunk.table
     klass = lanes.klass
@@ -380,7 +385,7 @@ def _wanted(
 
 
 def _resources(groups: _Groups, new: _NewLeaves, *, alone: bool, column_share: float) -> Floats:
-    """Resources of every group whose leaves are made so, [group, resource]."""
+    """Resources of every group with these new leaves, [group, resource]."""
     lanes = groups.lanes
     share = np.where(new.columnar, column_share, 1.0)
     found = np.zeros((len(groups.start), len(RESOURCES)))
@@ -409,8 +414,8 @@ def _mark_unwished(
     comps: list[Floats | None],
     allowed: list[Bools],
 ) -> None:
-    """Count in groups that keep their storage the leaves that the policy wants converted,
-    where they could be.
+    """Count leaves that the policy wants to convert and that could be converted, in groups that
+    keep their storage.
     """
     kept = comps[KEEP]
     if kept is None:
@@ -438,10 +443,10 @@ def evaluate(
     alone: bool,
     settings: CostSettings,
 ) -> Options:
-    """Resources of every group under every storage target, and which targets it may take.
+    """Resources of every group for every storage target, and which targets it may have.
 
     start, end: units of every group, end exclusive; slot: width of its cell
-    alone: the groups are single units, which are converted or stay
+    alone: the groups are single units, which are converted or unchanged
     """
     groups = _Groups.read(chunk, start, end, sums=sums, rate=settings.rate)
     wishes = _PolicyByGroup(chunk, start)

@@ -1,5 +1,5 @@
-"""A plan as a value: what a cluster has, what it would have, and the steps between; versioned, with
-stable ids and a fingerprint.
+"""A plan as a value: the current state of a cluster, the state after the plan, and the steps
+between; versioned, with stable IDs and a fingerprint.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ class NothingToPlan(CatalogError):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """The snapshot a plan rests on.
+    """The snapshot on which a plan is based.
 
-    fingerprint: sha256 over its id, database and every table's oid and number of leaves
+    fingerprint: sha256 of its ID, its database, and the OID and number of leaves of every table
     sizes: "measured" (files), "estimate" (pages of the server's statistics) or "none"
-    filled_basis: how it was told which tables hold rows
-    role: who took the snapshot, '' in older plans
+    filled_basis: the source that shows which tables have rows
+    role: the role that took the snapshot, '' in older plans
     """
 
     snapshot: str
@@ -45,15 +45,15 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct, kw_only=True, frozen=True):
-    """What a database has, or would have.
+    """Totals of a database before or after a plan.
 
     leaves: leaf partitions; tables: unpartitioned tables; rows: catalog rows on one segment
-            (PostgreSQL: on the server), by the cost
-    model; catalog_bytes: estimate, all instances, no bloat; files: on one segment, by the cost
-    model with one writer;
-    average_file: bytes of table data a file (estimate), without the bytes of indexes and catalogs
-                  that an audit's average has; None without sizes
-    catalog_query_ms: what the published slope adds to a scan; None where none was published
+            (PostgreSQL: on the server), by the cost model
+    catalog_bytes: estimate, all instances, no bloat
+    files: on one segment, by the cost model with one writer
+    average_file: bytes of table data per file (estimate), without the bytes of indexes and catalogs
+                  that an audit's average includes; None without sizes
+    catalog_query_ms: what the published slope adds to a scan; None if none was published
     """
 
     leaves: int
@@ -67,8 +67,8 @@ class Totals(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Effort(msgspec.Struct, kw_only=True, frozen=True):
-    """What all steps cost: bytes rewritten (all segments), seconds (estimate), bytes a day read
-    more (estimate), leaves by kind.
+    """Costs of all steps: bytes rewritten (all segments), seconds (estimate), additional bytes
+    that queries read per day (estimate), leaves by kind.
     """
 
     rewrite: int
@@ -80,10 +80,10 @@ class Effort(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class MergeWay(msgspec.Struct, kw_only=True, frozen=True):
-    """One way to carry out all merges: "scripts" of `migrate`, or "MERGE PARTITIONS" of the server.
+    """One way to perform all merges: "scripts" of `migrate`, or "MERGE PARTITIONS" of the server.
 
-    seconds: of all merges (estimate); waiting: how long readers wait in these (estimate); source:
-             of the waiting times
+    seconds: of all merges (estimate); waiting: how long readers wait in this time (estimate);
+             source: of the waiting times
     """
 
     way: str
@@ -93,7 +93,7 @@ class MergeWay(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class LimitLine(msgspec.Struct, kw_only=True, frozen=True):
-    """One limit of the call or the policy, what there was and what there will be."""
+    """One limit of the command or the policy, with the values before and after."""
 
     name: str
     unit: str
@@ -109,7 +109,7 @@ class StatementTime(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=Tru
 
     what: an action of `capacity.durations`, or "client"; subject: table, or name of the client;
           empty for the database
-    measured: before was measured (and after is an estimate), instead of both estimated
+    measured: whether `before` was measured; `after` is always an estimate
     """
 
     what: str
@@ -120,7 +120,9 @@ class StatementTime(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=Tru
 
 
 class CurvePoint(msgspec.Struct, kw_only=True, frozen=True):
-    """One point of the trade-off over all tables: press harder on what is gained, rewrite more."""
+    """One point of the trade-off over all tables: with a higher price of the gain, more is
+    rewritten.
+    """
 
     gain: float
     leaves: int
@@ -133,11 +135,11 @@ class CurvePoint(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Optimum(msgspec.Struct, frozen=True):
-    """How good the choice is: cost and bound in points; gap is their distance as a share of the
+    """Quality of the choice: cost and bound in points; gap is their distance as a share of the
     cost.
 
-    bound_over: "groupings" (no grouping of any table can do better) or "points" (no choice among
-                the points of the curves)
+    bound_over: "groupings" (no grouping of any table can be better) or "points" (no choice among
+                the points of the curves can be better)
     """
 
     cost: float
@@ -148,7 +150,7 @@ class Optimum(msgspec.Struct, frozen=True):
 
 
 class Left(msgspec.Struct, frozen=True):
-    """Leaves left alone for one reason. examples: up to three names with detail."""
+    """Leaves that are not changed, for one reason. examples: up to three names with details."""
 
     reason: str
     leaves: int
@@ -158,15 +160,16 @@ class Left(msgspec.Struct, frozen=True):
 class TablePlan(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One partitioned table.
 
-    `name` is fit for SQL; `fingerprint` is of its partitions (see `relations.fingerprint`).
+    `name` is valid in SQL; `fingerprint` is that of its partitions (see `relations.fingerprint`).
 
-    key: column that is planned by; axis: how its values are read; level: depth of the units (1
-         below the root), 0 where none
+    key: column by which it is planned; axis: how its values are read; level: depth of the units (1
+         below the root), 0 if there are none
     distribution: as in DISTRIBUTED …;
-    default: whether a default partition takes what no other does; alone: why nothing is planned;
-             left: why leaves stay as they are
-    session_bytes: estimated bytes that a session keeps at least after a query over all leaves, on
-                   the instance where it keeps the most; converted leaves as stored today
+    default: whether a default partition accepts rows that no other one accepts; alone: why nothing
+             is planned; left: why leaves are not changed
+    session_bytes: estimated minimum of bytes that a session keeps after a query over all leaves, on
+                   the instance where it keeps the most; converted leaves with their storage of
+                   today
     """
 
     oid: int
@@ -206,8 +209,8 @@ class TablePlan(msgspec.Struct, kw_only=True, omit_defaults=True):
 class Plan(msgspec.Struct, kw_only=True):
     """A plan.
 
-    What `make` returns holds tables without steps; its file (see plan_file) and `full` have
-    them.
+    The tables of the plan that `make` returns have no steps. The tables of its file (see plan_file)
+    and of `full` have them.
     """
 
     schema: str = SCHEMA
@@ -232,7 +235,7 @@ class Plan(msgspec.Struct, kw_only=True):
 
 
 def changed(tables: Iterable[TablePlan]) -> list[TablePlan]:
-    """Tables that a plan changes, most leaves saved first."""
+    """Tables that a plan changes, those with the most saved leaves first."""
     found = [
         t for t in tables if t.merges or t.converted or t.dropped or t.leaves != t.leaves_after
     ]
@@ -243,8 +246,8 @@ def changed(tables: Iterable[TablePlan]) -> list[TablePlan]:
 
 
 def session_memory(tables: Iterable[TablePlan]) -> tuple[int, int]:
-    """Estimated bytes that a session keeps at least after queries over all leaves of these tables,
-    before and after a plan.
+    """Estimated minimum of bytes that a session keeps after queries over all leaves of these
+    tables, before and after a plan.
     """
     found = [(t.session_bytes, t.session_bytes_after) for t in tables]
     return sum(was for was, _ in found), sum(will for _, will in found)

@@ -1,15 +1,16 @@
-"""The plan file: JSON with a versioned schema; partitions as columns with runs, since a plan may
-name a million of them.
+"""The plan file: JSON with a versioned schema. Partitions are columns with runs, because a plan may
+contain a million of them.
 
-Written table by table, so that memory does not grow with its steps. What repeats is said once:
+The file is written table by table, so memory does not grow with the steps. Repeated values are
+stored once:
 
-* `texts` (at the end): bounds and conditions, told elsewhere by their number;
-* `partitions` of a table: what its steps take, `made`: what they make, as columns; steps name rows
-  of them by number.
-* A column is a list of values; a list within it is a run: of numbers `[first, how many]` counts up,
-  `[value, how many, 0]` repeats; of names `[text, how many]` repeats,
+* `texts` (at the end): bounds and conditions; other places refer to them by number.
+* `partitions` of a table: partitions that its steps change, `made`: partitions that they create.
+  Both are stored as columns; steps refer to their rows by number.
+* A column is a list of values; a list in it is a run. Of numbers, `[first, how many]` counts up,
+  and `[value, how many, 0]` repeats. Of names, `[text, how many]` repeats, and
   `[before, first, after, how many]` counts up between two texts.
-* The typed ends of units follow from their bounds.
+* The typed ends of units are derived from their bounds.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ Number = int | float | None
 Numbers = list[Number | list[Number]]
 Texts = list[str | list[str | int]]
 
-_LEAST = 3  # values that make a run
-_LONGEST = 20_000_000  # values of a run that is read: more than any database has partitions
+_LEAST = 3  # minimum number of values of a run
+# maximum number of values of a run that is read: more partitions than any database has
+_LONGEST = 20_000_000
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -39,7 +41,7 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 def pack_numbers(values: Sequence[Number]) -> Numbers:
-    """Numbers with stretches that count up by one, or repeat, told as runs.
+    """Pack numbers: sequences that count up by one, or repeat, become runs.
 
     >>> pack_numbers([7, 8, 9, 20, 4, 4, 4, 4])
     [[7, 3], 20, [4, 4, 0]]
@@ -104,8 +106,8 @@ def _places(column: Numbers) -> Iterator[int]:
 
 
 def _counted(first: str, second: str) -> tuple[str, int, str] | None:
-    """What stands around the one number that is one more in the second text: before, the number,
-    after.
+    """Split the first text at the only number that is one higher in the second text: the text
+    before it, the number, the text after it. None if there is no such number.
     """
     a, b = _DIGITS.split(first), _DIGITS.split(second)
     if len(a) != len(b):
@@ -116,13 +118,13 @@ def _counted(first: str, second: str) -> tuple[str, int, str] | None:
     k = differ[0]
     if (
         len(a[k]) > 18 or str(int(a[k])) != a[k] or str(int(a[k]) + 1) != b[k]
-    ):  # leading zeros are not counted
+    ):  # numbers with leading zeros do not count up
         return None
     return "".join(a[:k]), int(a[k]), "".join(a[k + 1 :])
 
 
 def pack_texts(values: Sequence[str]) -> Texts:
-    """Texts with stretches that repeat, or where one number counts up, told as runs.
+    """Pack texts: sequences that repeat, or in which one number counts up, become runs.
 
     >>> pack_texts(["p1_x", "p2_x", "p3_x", "a", "a", "a"])
     [['p', 1, '_x', 3], ['a', 3]]
@@ -184,7 +186,7 @@ def texts(column: Texts) -> Iterator[str]:
 
 
 class PartitionProfile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What many partitions share: schema, storage, options and tablespace."""
+    """Common properties of many partitions: schema, storage, options and tablespace."""
 
     schema: str = ""
     storage: str = ""
@@ -193,11 +195,11 @@ class PartitionProfile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SourcePartitions(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Partitions that steps take, as columns; see `Leaf`.
+    """Partitions that steps change, as columns; see `Leaf`.
 
     look: number in the table's `looks`; bound: number in `texts`.
 
-    Units that are no leaves themselves stand among them, without sizes.
+    Units that are not leaves are included, without sizes.
     """
 
     oid: Numbers = []
@@ -208,11 +210,11 @@ class SourcePartitions(msgspec.Struct, kw_only=True, omit_defaults=True):
     rows: Numbers = []
     bytes: Numbers = []
     segment_bytes: Numbers = []
-    filled: Numbers = []  # 1, 0, or null where unknown
+    filled: Numbers = []  # 1, 0, or null if unknown
 
 
 class NewPartitions(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Leaves that steps make, as columns; see `NewLeaf`.
+    """Leaves that steps create, as columns; see `NewLeaf`.
 
     storing: number in the table's `storings`.
     """
@@ -228,7 +230,7 @@ class NewPartitions(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class StorageProfile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How made leaves are stored; see `NewLeaf`."""
+    """Storage of created leaves; see `NewLeaf`."""
 
     storage: str = ""
     options: dict[str, str] = {}
@@ -246,7 +248,7 @@ class StepLeaves(msgspec.Struct, omit_defaults=True):
 class StepRecord(
     msgspec.Struct, omit_defaults=True, tag_field="operation", tag="other", kw_only=True
 ):
-    """A step as the file has it; see the step of that operation.
+    """A step in the file; see the step of that operation.
 
     units, new: rows of `partitions` and `made`; rests_on, lost: numbers of `texts`
     """
@@ -330,7 +332,7 @@ _LINES: dict[type[op.AnyStep], type[StepRecord]] = {
     op.Reconfigure: ReconfigureLine,
 }
 _STEPS = {line: step for step, line in _LINES.items()}
-_OWN = {  # fields that a step and its line both have and spell alike
+_OWN = {  # fields that a step and its line both have, with the same value
     step: [
         f.name
         for f in msgspec.structs.fields(line)
@@ -341,7 +343,7 @@ _OWN = {  # fields that a step and its line both have and spell alike
 
 
 class TableLine(TablePlan, omit_defaults=True, kw_only=True):
-    """A table as the file has it: `TablePlan`, and what its steps take and make."""
+    """A table in the file: `TablePlan`, and the partitions that its steps change and create."""
 
     looks: list[PartitionProfile] = msgspec.field(default_factory=list)
     partitions: SourcePartitions = msgspec.field(default_factory=SourcePartitions)
@@ -351,7 +353,7 @@ class TableLine(TablePlan, omit_defaults=True, kw_only=True):
 
 
 class File(Plan, kw_only=True):
-    """The plan file: `Plan`, and the texts that are named by number."""
+    """The plan file: `Plan`, and the texts that are referred to by number."""
 
     tables: list[TableLine] = msgspec.field(default_factory=list)  # type: ignore[assignment]
     texts: list[str] = msgspec.field(default_factory=list)
@@ -362,7 +364,7 @@ _PLAN = [f.name for f in msgspec.structs.fields(Plan) if f.name != "tables"]
 
 
 class _Shared:
-    """Texts said once, by number."""
+    """Texts that are stored once, by number."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -372,17 +374,17 @@ class _Shared:
 
 
 class _Rows:
-    """Partitions that steps of one table take, each once, as rows."""
+    """Partitions that steps of one table change, each once, as rows."""
 
     def __init__(self) -> None:
         self.rows: list[op.Leaf] = []
-        self._at: dict[int, int] = {}  # row of every partition, by oid
+        self._at: dict[int, int] = {}  # row of every partition, by OID
 
     def __contains__(self, oid: int) -> bool:
         return oid in self._at
 
     def add(self, leaf: op.Leaf) -> None:
-        """Add a partition that is not there."""
+        """Add a partition that has no row yet."""
         self._at[leaf.oid] = len(self.rows)
         self.rows.append(leaf)
 
@@ -392,7 +394,9 @@ class _Rows:
 
 
 def _step_line(step: op.AnyStep, taken: _Rows, made: list[op.NewLeaf], shared: _Shared) -> AnyLine:
-    """A step as the file has it; what it takes and makes is added to `taken` and `made`."""
+    """Convert a step for the file. The partitions that it changes and creates are added to
+    `taken` and `made`.
+    """
     held, units, new = (
         getattr(step, "leaves", ()),
         getattr(step, "units", ()),
@@ -425,7 +429,7 @@ def _step_line(step: op.AnyStep, taken: _Rows, made: list[op.NewLeaf], shared: _
 def _source_partitions(
     rows: list[op.Leaf], shared: _Shared
 ) -> tuple[SourcePartitions, list[PartitionProfile]]:
-    """Partitions that steps take as columns, and what they share, by number."""
+    """Partitions that steps change, as columns, and their common properties, by number."""
     looks: dict[PartitionProfile, int] = {}
     columns = SourcePartitions(
         oid=pack_numbers([r.oid for r in rows]),
@@ -451,7 +455,7 @@ def _source_partitions(
 def _new_partitions(
     made: list[op.NewLeaf], shared: _Shared
 ) -> tuple[NewPartitions, list[StorageProfile]]:
-    """Leaves that steps make as columns, and how they are stored, by number."""
+    """Leaves that steps create, as columns, and their storage, by number."""
     storings: dict[tuple[str, tuple[tuple[str, str], ...], int], int] = {}
     columns = NewPartitions(
         name=pack_texts([m.name for m in made]),
@@ -477,7 +481,7 @@ def _new_partitions(
 
 
 def _line(table: TablePlan, shared: _Shared) -> TableLine:
-    """A table as the file has it; its texts are added to `shared`."""
+    """Convert a table for the file; its texts are added to `shared`."""
     taken = _Rows()
     made: list[op.NewLeaf] = []
     lines = [_step_line(step, taken, made, shared) for step in table.steps]
@@ -640,13 +644,14 @@ def _table(table: TableLine, texts_: list[str], known_ends: dict[Family, Ends]) 
 
 
 class OtherSchema(Exception):
-    """A file of another schema; its argument is that schema's name, "" where it names none."""
+    """A file of another schema. The argument is the name of that schema, "" if it has none."""
 
 
 def read(text: str | bytes) -> Plan:
-    """A plan from its JSON.
+    """Read a plan from its JSON.
 
-    Raises OtherSchema, or msgspec.ValidationError or DecodeError with the place where it is none.
+    Raises OtherSchema; or msgspec.ValidationError or DecodeError with the position if it is not a
+    plan.
     """
     version = msgspec.json.decode(text, type=_Version).schema
     if version != SCHEMA:

@@ -1,5 +1,5 @@
-"""From a snapshot to a plan: read, solve every table, choose under the limits, say what comes of
-it.
+"""From a snapshot to a plan: read, solve every table, choose under the limits, and describe the
+result.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ NO_LIMITS = policy.Limits()
 
 @dataclass(frozen=True)
 class Request:
-    """What a plan is asked for: limits (of the policy, overridden by the call), the copying rate in
-    bytes a second and segment.
+    """Settings of a plan: limits (of the policy, overridden by the command), and the copy rate
+    in bytes per second and segment.
     """
 
     limits: policy.Limits = NO_LIMITS
@@ -77,7 +77,7 @@ class Request:
 
 
 def lock_slots(snapshot: Snapshot) -> float | None:
-    """Half the lock table of one instance, as the snapshot's settings size it; None where they were
+    """Half of the lock table of one instance, from the snapshot's settings; None if they were
     not read.
     """
     found = {r["name"]: r["setting"] for r in snapshot.rows("SELECT name, setting FROM setting")}
@@ -88,7 +88,7 @@ def lock_slots(snapshot: Snapshot) -> float | None:
 class PlanResult:
     """A finished choice.
 
-    `plan` holds everything but the steps; `tables()` yields tables with their steps, one at a time.
+    `plan` contains everything except the steps; `tables()` yields each table with its steps.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class PlanResult:
             yield self.prepare(chunk)
 
     def prepare(self, chunk: Chunk) -> Problem:
-        """One chunk as it was when the choice was made."""
+        """Prepare one chunk in the same way as for the choice."""
         headroom = self.request.limits.headroom
         return prepare(
             chunk,
@@ -128,11 +128,11 @@ class PlanResult:
         )
 
     def column(self, root: Root) -> np.ndarray[Any, Any]:
-        """Prices under which the table's point was chosen."""
+        """Prices for which the table's point was chosen."""
         return np.asarray(self.curves.columns[:, int(self.outcome.choice[root.index])])
 
     def tables(self, only: set[int] | None = None) -> Iterator[TablePlan]:
-        """Tables with their steps, in order of oid; `only` names indexes of roots."""
+        """Tables with their steps, ordered by OID; `only` contains indexes of roots."""
         wanted = only if only is not None else {r.index for r in self.reader.roots}
         for problem in self._problems(wanted):
             price = np.stack([self.column(r) for r in problem.chunk.roots])
@@ -167,8 +167,8 @@ class PlanResult:
         return losses.possible(self.reader, self.table_plans)
 
     def losses(self) -> list[tuple[str, list[str]]]:
-        """Tables with a step that loses properties of partitions, and a sentence for each of
-        these.
+        """Tables with a step that loses properties of partitions, and a sentence for each
+        property.
         """
         some = self._may_lose
         found = []
@@ -179,7 +179,7 @@ class PlanResult:
         return found
 
     def left(self) -> dict[str, int]:
-        """Leaves that stay as they are, by the reason why."""
+        """Number of leaves that are not changed, by reason."""
         found: dict[str, int] = {}
         for root in self.reader.roots:
             if root.reason:
@@ -226,7 +226,7 @@ def _left(scribe: StepBuilder) -> list[Left]:
 
 
 def refuse_thinned(snapshot: Snapshot) -> None:
-    """Raise CatalogError for a snapshot that holds totals alone."""
+    """Raise CatalogError for a snapshot that contains only totals."""
     if snapshot.header["grain"] != "leaf":
         raise CatalogError(
             f"{snapshot.path} was reduced to totals per table and has no leaves",
@@ -235,7 +235,7 @@ def refuse_thinned(snapshot: Snapshot) -> None:
 
 
 def _refuse_unpartitioned(reader: Reader) -> None:
-    """Raise CatalogError where no table is partitioned, or it is unknown which are."""
+    """Raise CatalogError if no table is partitioned, or if it is unknown which tables are."""
     database = reader.snapshot.header["database"]
     for probe, reason in reader.snapshot.unread("relations", "partition_keys").items():
         raise CatalogError(
@@ -250,9 +250,9 @@ def _refuse_unpartitioned(reader: Reader) -> None:
 
 
 def _refuse_missing_sizes(source: Source, asked: dict[str, float], given: policy.Limits) -> None:
-    """Raise CatalogError where a limit needs sizes that the snapshot does not have.
+    """Raise CatalogError if a limit needs sizes that the snapshot does not have.
 
-    asked: limits that were given, by name
+    asked: specified limits, by name
     """
     if source.sizes == "none" and (
         "rewrite" in asked or "seconds" in asked or given.headroom is not None
@@ -277,10 +277,10 @@ def make(
 ) -> PlanResult:
     """Plan the database of a snapshot.
 
-    workload: a workload.Workload read from the user's queries, or None for the policy's stated
-              default
-    Raises CatalogError: nothing partitioned, a pruned snapshot, limits that contradict, sizes
-    missing where a limit needs them.
+    workload: a workload.Workload read from the user's queries, or None for the policy's default,
+              which the plan states
+    Raises CatalogError if no table is partitioned, the snapshot is pruned, limits contradict each
+    other, or a limit needs missing sizes.
     """
     rules = wanted or policy.Policy()
     asking = request or Request(rules.limits)
@@ -320,12 +320,12 @@ def make(
         room=dict(room),
     )
     curves.fix(wholes.sums)
-    if "leaves" in room:  # what is no longer partitioned counts as a table
+    if "leaves" in room:  # a table that is no longer partitioned counts as a table
         plain = sum(op == "unpartition" for op in wholes.operations.values())
         aside["leaves"] += plain
         room["leaves"] -= plain
-    # with a target the plan does no more than the target asks; without one it goes as far as the
-    # weights say it pays
+    # With a target, the plan does no more than the target requires. Without a target, it contains
+    # everything that pays according to the weights.
     objective = prices(rules.weights, 0.0 if targets else 1.0)
     try:
         outcome = curve.decide(curves, objective, room)
@@ -388,7 +388,7 @@ def _limit_lines(
     sums: np.ndarray[Any, Any],
     tables: Sequence[TablePlan],
 ) -> list[LimitLine]:
-    """The limits that were asked for and, on Greenplum, the known ones, before and after.
+    """The specified limits and, on Greenplum, the known limits, before and after.
 
     sums: resources of all tables afterwards
     """
@@ -467,9 +467,9 @@ def _known(what: str, limit: known_limits.Limit, values: tuple[float, float]) ->
 def _curve_points(
     curves: curve.Curves, weights: policy.Weights, rest: totals.Rest, *, limited: bool
 ) -> list[CurvePoint]:
-    """What the plan would be under other prices of the gain, each choice once.
+    """The plan for other prices of the gain, each choice once.
 
-    limited: the plan is chosen by limits, so that none of these is the chosen one
+    limited: whether limits determine the plan, so that none of these points is the chosen one
     """
     points: list[CurvePoint] = []
     for gain, sums in curve.whole(curves, weights):
@@ -500,7 +500,7 @@ def _curve_points(
 
 
 def _effort(sums: np.ndarray[Any, Any]) -> Effort:
-    """What all steps together take, from the resources of all tables afterwards."""
+    """Costs of all steps together, from the resources of all tables afterwards."""
     return Effort(
         rewrite=round(float(sums[REWRITE])),
         seconds=round(float(sums[SECONDS]), 1),
@@ -512,8 +512,8 @@ def _effort(sums: np.ndarray[Any, Any]) -> Effort:
 
 
 def _identity(planned: PlanResult, source: Source, asked: dict[str, float]) -> str:
-    """Name of the plan: the same for the same snapshot, policy, limits and rate."""
-    # the limits of upkeep are none of a plan
+    """ID of the plan: the same for the same snapshot, policy, limits and rate."""
+    # the limits of upkeep do not apply to a plan
     rules = {k: v for k, v in msgspec.to_builtins(planned.reader.policy).items() if k != "upkeep"}
     identity = hashlib.sha256(
         "\n".join(
@@ -535,10 +535,10 @@ def _fill(
     asked: dict[str, float],
     before: np.ndarray[Any, Any],
 ) -> None:
-    """Write the plan of a finished choice into it.
+    """Set the plan of a finished choice.
 
-    rest: what the choice does not touch; asked: limits that were given, by name; before: resources
-    of all tables as they are
+    rest: relations that the choice does not change; asked: specified limits, by name; before:
+          resources of all tables before the plan
     """
     reader, curves, outcome = planned.reader, planned.curves, planned.outcome
     rules = reader.policy

@@ -1,5 +1,5 @@
-"""What the owner wants, read from a toml file: grains by age, what to keep, storage, hot days;
-sensible without one.
+"""The policy of the owner, read from a TOML file: grains by age, what to keep, storage, hot
+days; it has defaults for everything.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _INTERVAL_PARTS = {
 
 
 def interval_days(text: str) -> float:
-    """Days of an interval as PostgreSQL spells it. Raises ValueError.
+    """Days of an interval in PostgreSQL's output format. Raises ValueError.
 
     >>> interval_days("7 days"), interval_days("01:00:00") * 24, interval_days("3 mons") > 90
     (7.0, 1.0, True)
@@ -118,13 +118,14 @@ def interval_days(text: str) -> float:
 
 
 class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the optimiser adds up, in points. Choices of this program: no source publishes them.
+    """Weights of the optimizer, in points. They are choices of this program: no source publishes
+    them.
 
     row:     a catalog row on one instance
     file:    a file on one segment
     rewrite: a mebibyte rewritten, all segments together
-    scan:    a mebibyte a day that queries read more, all segments together
-    drop:    an empty leaf dropped (its range can no longer take rows)
+    scan:    an additional mebibyte per day that queries read, all segments together
+    drop:    an empty leaf dropped (its range no longer accepts rows)
     """
 
     row: Annotated[float, msgspec.Meta(ge=0)] = 1.0
@@ -137,50 +138,52 @@ class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 class Rule(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
 ):
-    """Per-table rules: for tables whose qualified name matches `match` (shell pattern on schema.table).
+    """Per-table rules: for tables whose qualified name matches `match` (shell pattern on
+    schema.table).
 
-    grains:       grains a merged leaf may have, and from which age on (days or "2y"): {month =
-                  "60d", year = "2y"}
-    hot_days:     leaves that hold anything younger than this are not touched
-    keep:         rows older than this are removed by the owner; leaves past it are left to that
+    grains:       grains that a merged leaf may have, each with a minimum age (days or "2y"): {month
+                  = "60d", year = "2y"}
+    hot_days:     leaves that contain anything younger than this are not changed
+    keep:         the owner removes rows older than this, so leaves past this age are not changed
                   (default: pg_partman's retention, if any)
-    retention_unit: what the owner drops at a time: a merged leaf never reaches over its edges
-    max_leaf, min_leaf: bytes of a merged leaf on its fullest segment; a leaf of min_leaf or more is
-                        joined only with smaller ones
-    storage:      "auto", "keep", or the storage that cold leaves shall have
-    small_column_file: column files smaller than this speak for ao_row
+    retention_unit: the range that the owner drops at a time: a merged leaf never crosses its edges
+    max_leaf, min_leaf: maximum size of a merged leaf on its fullest segment; a leaf of min_leaf or
+                        more is merged only with smaller ones
+    storage:      "auto", "keep", or the storage that cold leaves should have
+    small_column_file: column files smaller than this are a reason for ao_row
     heap_below:   leaves smaller than this on the fullest segment may become heap (0: none)
     empty:        "drop" or "keep" empty leaves that end before the hot window or begin after
-                  premade_days. With "drop" an empty leaf whose neighbours are merged goes with
-                  them, which keeps its range; only one that no merge takes along is dropped
-    premade_days: the horizon: what begins within it is never dropped
-    merge_lists:  join small list partitions into groups of at most this many values (0: never)
-    unpartition_below: tables smaller than this in all lose their partitions (0: never)
-    flatten:      remove a level that has one partition a parent
-    unused_subpartitions: "drop" takes out list subpartitions that are empty below every partition,
-                          and out of the template; what else the table needs comes with the next
-                          plan
-    externalise_after: propose cold leaves older than this as files behind an external table
+                  premade_days. With "drop", an empty leaf whose neighbors are merged is merged,
+                  too, so its range is kept; it is dropped only if no merge includes it
+    premade_days: the horizon: leaves that begin within it are never dropped
+    merge_lists:  merge small list partitions into groups of at most this many values (0: never)
+    unpartition_below: tables whose total size is smaller than this lose their partitions (0: never)
+    flatten:      remove a level that has one partition per parent
+    unused_subpartitions: "drop" removes list subpartitions that are empty below every partition,
+                          also from the template; other changes of the table follow in the next plan
+    externalise_after: propose to move cold leaves older than this to files behind an external table
     boundaries:   dates or numbers that no merged leaf may span
-    skip:         leave these tables alone
+    skip:         do not change these tables
 
-    Of `gpcatalog upkeep` alone:
+    Only for `gpcatalog upkeep`:
     automatic_maintenance: write upkeep scripts for these tables
-    grain:        of new partitions: a word of the calendar (default: as the newest ones)
-    premake:      create partitions so far ahead of today
-    premake_batch: create them only once the cover is this much shorter than `premake`
-    keep_partitions: of keys that are plain numbers, instead of `keep`: partitions before the newest
-                  one with rows that stay
-    quiet:        merge only what was not written for so long, by the files of its partitions
+    grain:        of new partitions: a word of the calendar (default: that of the newest ones)
+    premake:      how far ahead of today partitions are created
+    premake_batch: create them only when the cover is shorter than `premake` by this much
+    keep_partitions: for keys that are plain numbers, instead of `keep`: number of partitions before
+                     the newest one with rows that are kept
+    quiet:        merge only partitions that were not written for this time, according to their
+                  files
     fill_gaps:    create partitions for gaps in the past, too
-    retention:    what becomes of partitions that are older than `keep`: none, detach, drop, or
-                  externalize (Greenplum: their rows go to files behind an external table)
-    retention_schema: where detached partitions go (default: they stay in their schema)
-    external_location: of these files, such as gpfdist://etl1:8081/{file}.txt; several are
-                  separated by spaces
+    retention:    what happens to partitions that are older than `keep`: none, detach, drop, or
+                  externalize (Greenplum: their rows are moved to files behind an external table)
+    retention_schema: schema to which detached partitions are moved (default: they stay in their
+                      schema)
+    external_location: of these files, such as gpfdist://etl1:8081/{file}.txt; separate several by
+                       spaces
     default_rows: "move" rows of the default partition into new ones, or "report" them
-    time_zone:    in which keys of type timestamptz are cut (default: the one that fits); plans
-                  use it, too
+    time_zone:    in which ranges of timestamptz keys begin at midnight (default: the one that
+                  fits); plans use it, too
     name:         template of partition names, such as p{%Y%m%d} or {table}_{%Y_%m}
     """
 
@@ -219,9 +222,9 @@ class Rule(
 
 
 class Upkeep(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Limits of one night of `gpcatalog upkeep`, over all tables.
+    """Limits of one night of `gpcatalog upkeep`, for all tables.
 
-    max_leaves:  partitions that are merged, detached or dropped; new partitions do not count
+    max_leaves:  partitions that are merged, detached or dropped; new partitions are not counted
     max_rewrite: bytes that are copied by merges, all segments together
     window:      seconds after which no further step begins
     lock_wait:   longest wait for a lock in one attempt, in seconds
@@ -236,14 +239,14 @@ class Upkeep(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Limits over all tables; the command line's win.
+    """Limits for all tables; those of the command line take precedence.
 
     target_leaves: leaves and unpartitioned tables of the database afterwards
     target_files:  files on one segment afterwards
     max_rewrite:   bytes that may be rewritten, all segments together
-    window:        seconds that all steps may take together
-    max_lock:      locks that one step may hold
-    headroom:      free bytes on the fullest segment: no step's copy may be larger
+    window:        maximum time of all steps together, in seconds
+    max_lock:      maximum number of locks of one step
+    headroom:      free bytes on the fullest segment: no step copies more
     """
 
     target_leaves: Annotated[int, msgspec.Meta(ge=0)] | None = None
@@ -255,11 +258,12 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is taken for granted about queries where no workload is given; stated in every plan.
+    """Assumptions on queries if no workload is specified; stated in every plan.
 
-    fresh_per_day:  how often a day's worth of rows is asked for alone while it is fresh, a day
-    half_life:      days after which it is asked for half as often
-    column_share:   share of its columns that a query reads
+    fresh_per_day:  how many times per day the rows of one day are queried alone while they are
+                    fresh
+    half_life:      days after which they are queried half as often
+    column_share:   share of the columns that a query reads
     """
 
     fresh_per_day: Annotated[float, msgspec.Meta(ge=0)] = 1.0
@@ -281,12 +285,12 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class ResolvedPolicy(msgspec.Struct, kw_only=True, frozen=True):
-    """A rule made whole for one table: every key has a value; sizes in bytes, ages in days.
+    """The rules of one table, with a value for every key; sizes in bytes, ages in days.
 
     See Rule.
     """
 
-    grains: tuple[tuple[int, float], ...]  # (Grain, from which age in days)
+    grains: tuple[tuple[int, float], ...]  # (Grain, minimum age in days)
     hot_days: float
     keep: float | None
     retention_unit: int | None
@@ -369,7 +373,9 @@ _AGES = {
 def _laid_over(
     rules: list[tuple[str, Rule]],
 ) -> tuple[dict[str, object], dict[str, str | float] | None]:
-    """Values of all keys, the last rule on top, and the grains. Raises CatalogError."""
+    """Values of all keys, where later rules override earlier ones, and the grains. Raises
+    CatalogError.
+    """
     found = dict(_DEFAULTS)
     grains: dict[str, str | float] | None = None
     for where, rule in rules:
@@ -406,7 +412,7 @@ def _laid_over(
 
 
 def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
-    """Lay rules over one another, the last one on top. Raises CatalogError."""
+    """Combine rules; later rules override earlier ones. Raises CatalogError."""
     found, grains = _laid_over(rules)
     _consistent(rules[-1][0] if rules else "default", found)
     boundaries = found["boundaries"]
@@ -450,7 +456,7 @@ def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
 
 
 def check_zone(where: str, name: str) -> None:
-    """Raise CatalogError for a name that is no time zone's; an empty one is fine."""
+    """Raise CatalogError for a name that is not a time zone; an empty name is valid."""
     try:
         if name:
             time_key.zone_of(name)
@@ -464,7 +470,7 @@ _PROTOCOLS = ("gpfdist://", "gpfdists://", "s3://")
 
 
 def _location(where: str, found: dict[str, object]) -> None:
-    """Raise CatalogError for a location of external files that does not serve."""
+    """Raise CatalogError for an invalid location of external files."""
     place, wanted = str(found["external_location"]), found["retention"] == "externalize"
     if not wanted and place:
         raise CatalogError(
@@ -539,7 +545,7 @@ def _consistent(where: str, found: dict[str, object]) -> None:
 
 
 def wishes_for(policy: Policy, schema: str, name: str) -> ResolvedPolicy:
-    """What holds for one table: defaults, then [default], then every [[table]] that matches, in
+    """The rules of one table: defaults, then [default], then every [[table]] that matches, in
     order. Raises CatalogError.
     """
     rules = [("default", policy.default)]
@@ -551,7 +557,7 @@ def wishes_for(policy: Policy, schema: str, name: str) -> ResolvedPolicy:
 
 
 def rule_key(policy: Policy, schema: str, name: str) -> tuple[int, ...]:
-    """Which [[table]] rules match: tables with the same key have the same wishes."""
+    """Which [[table]] rules match: tables with the same key have the same rules."""
     full = f"{schema}.{name}"
     return tuple(
         n
@@ -561,16 +567,16 @@ def rule_key(policy: Policy, schema: str, name: str) -> tuple[int, ...]:
 
 
 def read(path: Path) -> Policy:
-    """The policy in a toml file.
+    """Read the policy in a TOML file.
 
-    Raises CatalogError (usage) naming the key that is unknown, has the wrong type or contradicts
+    Raises CatalogError (usage) with the key that is unknown, has the wrong type or contradicts
     another.
     """
     return loads(toml_settings.read_text(path, "policy"), str(path))
 
 
 def loads(text: str, origin: str = "policy") -> Policy:
-    """The policy in a toml text; see `read`."""
+    """Read the policy in a TOML text; see `read`."""
     raw = toml_settings.parse(text, origin)
     found = toml_settings.as_settings(raw, Policy, origin, hint=_FORMS)
     _wishes([("default", found.default)])
@@ -586,7 +592,7 @@ def loads(text: str, origin: str = "policy") -> Policy:
 
 
 def check_limits(wanted: Limits) -> None:
-    """Raises CatalogError when sizes or times among the limits cannot be read."""
+    """Raise CatalogError for sizes or times among the limits that are invalid."""
     for key, reading in (("max_rewrite", size), ("headroom", size), ("window", _window_days)):
         value = getattr(wanted, key)
         if value is not None:

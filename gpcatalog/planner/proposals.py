@@ -1,5 +1,5 @@
-"""Steps that a human must agree to first: cold leaves moved out, and what makes new partitions told
-to follow the plan.
+"""Steps that a person must agree to first: move cold leaves to external files, and adapt the
+source of new partitions to the plan.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from gpcatalog.planner.steps import StepBuilder
 
 
 def external(scribe: StepBuilder, problem: Problem) -> list[AnyStep]:
-    """Cold leaves beyond the age a policy names, as proposals; only leaves that nothing else
-    touches.
+    """Proposals for cold leaves beyond the age in the policy; only leaves that no other step
+    changes.
     """
     root, after = scribe.root, scribe.root.wishes.externalise_after
     if after is None or not scribe.reader.generation.greenplum or not root.calendar:
@@ -91,8 +91,8 @@ _INTERVALS = {
 
 
 def _premake(now: dict[str, Any], grain: str, *, calendar: bool) -> int | None:
-    """Leaves of the new grain that reach as far ahead as pg_partman's leaves do now; None where its
-    interval is not understood.
+    """Number of leaves of the new grain that reach as far ahead as pg_partman's leaves now;
+    None if pg_partman's interval is unknown.
     """
     try:
         ahead, old = int(now["premake"]), str(now["partition_interval"])
@@ -104,15 +104,15 @@ def _premake(now: dict[str, Any], grain: str, *, calendar: bool) -> int | None:
 
 
 def reconfigured(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
-    """Where a maker of partitions is known and leaves were merged: let it make the grain that most
-    merges have.
+    """If leaves were merged and the source of new partitions is known: propose that it creates
+    the finest grain of these merges.
     """
     root = scribe.root
     merged = [s.grain for s in steps if isinstance(s, Merge)]
     if not merged:
         return []
-    # merges grow coarser with age: new leaves should be as the finest of them, and never wider than
-    # a month, which is hot for a month
+    # merges become coarser with age: new leaves should have the finest grain of the merges, but at
+    # most a month, because a leaf of a month is hot for a month
     order = [g.word for g in grid.Grain]
     grain = min(
         [*merged, "month"] if root.calendar else merged,
@@ -167,14 +167,16 @@ def reconfigured(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
 
 
 def _templated(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
-    """Where subpartitions were merged: the template as the newest partition of which some were."""
+    """If subpartitions were merged: the template gets those of the newest partition with such
+    merges.
+    """
     parents = [s.parent for s in steps if isinstance(s, Merge) and s.parent != scribe.root.oid]
     return template(scribe, max(parents)) if parents else []
 
 
 def template(scribe: StepBuilder, like: int) -> list[AnyStep]:
-    """Greenplum: let new partitions have below them what the partition `like` has once the plan is
-    carried out.
+    """Greenplum: new partitions get the subpartitions that the partition `like` has after the
+    plan.
     """
     root = scribe.root
     if root.depth != 2 or not any(k.level == 1 and k.has_template for k in root.keys):

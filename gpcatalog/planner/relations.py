@@ -1,4 +1,4 @@
-"""The partitions of one table as the snapshot has them, for the steps that name them."""
+"""The partitions of one table in the snapshot, for the steps that contain them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class Relation(NamedTuple):
-    """One relation of a partitioned table, the root among them; see the relation table of a
-    snapshot. Texts are "" where NULL.
+    """One relation of a partitioned table, including the root; see the relation table of a
+    snapshot. Texts are "" for NULL.
     """
 
     oid: int
@@ -65,7 +65,9 @@ BATCH = 50_000  # leaves read at a time
 
 
 def relations_of(snapshot: Snapshot, roots: Sequence[tuple[int, int]]) -> Iterator[list[Relation]]:
-    """All relations of each partitioned table, by oid. roots: oid and number of leaves, by oid."""
+    """All relations of each partitioned table, ordered by OID. roots: OID and number of leaves,
+    ordered by OID.
+    """
     batch: list[int] = []
     size = 0
     for n, (root, leaves) in enumerate(roots, 1):
@@ -91,8 +93,8 @@ def _read(snapshot: Snapshot, roots: list[int]) -> Iterator[list[Relation]]:
 
 
 def fingerprint(root: int, relations: Iterable[Relation]) -> str:
-    """sha256 of the table's partitions: lines "oid|schema|name|storage|bound" by oid, joined by
-    newlines; bound as in the snapshot.
+    """sha256 of the table's partitions: lines "oid|schema|name|storage|bound" ordered by OID,
+    joined by newlines; bound as in the snapshot.
     """
     lines = "\n".join(
         f"{r.oid}|{r.schema}|{r.name}|{r.storage}|{r.bound}" for r in relations if r.oid != root

@@ -1,4 +1,4 @@
-"""What a choice gains and costs: its resources, in one order everywhere, and their prices."""
+"""Gains and costs of a choice: its resources, in the same order everywhere, and their prices."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from gpcatalog.planner.policy import Weights
 from gpcatalog.planner.sets.arrays import Floats
 
 # Resources of a choice, in this order everywhere: catalog rows and files of one segment, leaves,
-# bytes rewritten on all segments,
-# seconds, bytes a day that queries read more on all segments, leaves dropped, catalog bytes on all
-# instances (estimate), merges,
-# leaves converted.
+# bytes rewritten on all segments, seconds, additional bytes per day that queries read on all
+# segments, leaves dropped, catalog bytes on all instances (estimate), merges, leaves converted,
+# cold leaves with another storage than the policy requires.
 RESOURCES = (
     "rows",
     "files",
@@ -29,14 +28,14 @@ RESOURCES = (
 ROWS, FILES, LEAVES, REWRITE, SECONDS, SCAN, DROPPED, CATALOG, MERGES, CONVERTED, UNWISHED = range(
     len(RESOURCES)
 )
-# points for each cold leaf that is not stored as the policy says; by the default weights, rewriting
-# 47 TiB costs as many
+# points for each cold leaf whose storage differs from the policy; with the default weights,
+# rewriting 47 TiB costs the same
 UNWISHED_PRICE = 1e6
 
 
 def prices(weights: Weights, gain: float = 1.0, rows: float = 1.0, files: float = 1.0) -> Floats:
-    """One column of prices: points a unit of each resource, what is gained (rows, files) times
-    `gain`.
+    """One column of prices: points per unit of each resource. The prices of the gain (rows,
+    files) are multiplied by `gain`.
     """
     found = np.zeros(len(RESOURCES))
     found[ROWS], found[FILES] = weights.row * gain * rows, weights.file * gain * files

@@ -1,5 +1,5 @@
-"""The cheapest cover of units by candidates and single units: shortest paths of many chains side by
-side.
+"""The cheapest cover of units by candidates and single units: shortest paths of many chains at
+once.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from gpcatalog.planner.sets.arrays import Bools, Floats, Ints
 
 @dataclass(frozen=True, kw_only=True)
 class _Chains:
-    """Units as links of chains. A chain is a stretch that no candidate crosses the ends of: chains
-    know nothing of one another.
+    """Units as links of chains. No candidate crosses the ends of a chain, so chains are
+    independent.
 
-    Units between which no candidate begins or ends are one link of the chain: whoever takes one of
-    them alone takes all.
+    Units between which no candidate begins or ends are one link of the chain: if one of them is a
+    single unit, all are.
     of:     by unit: its link
     link:   by link: its first unit; chain: its chain
     first:  by chain: its first link; length: its links
@@ -34,13 +34,13 @@ class _Chains:
 
     @classmethod
     def read(cls, groups: Options, units: int) -> _Chains:
-        """Chains of so many units under these candidates."""
+        """Chains of `units` units with these candidates."""
         edge = np.zeros(units + 1, dtype=np.bool_)
         edge[groups.start] = True
         edge[groups.end] = True
         begun = np.bincount(groups.start + 1, minlength=units + 1)
         cover = begun - np.bincount(groups.end, minlength=units + 1)
-        inside = np.cumsum(cover)[:units] > 0  # unit i hangs together with unit i - 1
+        inside = np.cumsum(cover)[:units] > 0  # unit i is in the same chain as unit i - 1
         heads = edge[:units] | ~inside
         link = np.flatnonzero(heads)
         first = np.flatnonzero(~inside[link])
@@ -55,8 +55,8 @@ class _Chains:
 
 @dataclass(frozen=True, kw_only=True)
 class _Blocks:
-    """Positions of the chains that have candidates, block by block: block p holds position p of
-    every chain at least p links long, longest first, so blocks are prefixes of one another.
+    """Positions of the chains that have candidates, block by block. Block p contains position p of
+    every chain with at least p links, longest first, so each block is a prefix of the block before.
 
     rank:    by chain: its index in every block; -1: single units, which no candidate contains
     begin:   by index: its first link; ends: the number of its last position
@@ -89,14 +89,14 @@ class _Blocks:
 
     @property
     def deepest(self) -> int:
-        """Links of the longest chain."""
+        """Number of links of the longest chain."""
         return len(self.alive) - 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Arcs:
-    """Candidates as arcs from the position before their first link to that of their last one, in
-    order of that position and of their slot.
+    """Candidates as arcs from the position before their first link to the position of their last
+    one, ordered by the latter and by slot.
 
     order:  their number among the candidates; place: index of their chain in a block; origin:
             number of the position before their first link
@@ -129,10 +129,10 @@ class _Arcs:
 
 
 def _choices(blocks: _Blocks, arcs: _Arcs, *, weight: Floats, cost: Floats) -> npt.NDArray[np.int8]:
-    """Slot of the last arc on the cheapest path to every position, [position, price]; 0 where the
-    last link stands alone, which wins ties.
+    """Slot of the last arc on the cheapest path to every position, [position, price]; 0 if the last
+    link is a single link, which wins if costs are equal.
 
-    weight: cost of a link alone, [link, price]; cost: of every arc, [arc, price]
+    weight: cost of a single link, [link, price]; cost: of every arc, [arc, price]
     """
     width = weight.shape[1]
     best = np.empty((blocks.offset[-1], width))
@@ -158,8 +158,8 @@ def _choices(blocks: _Blocks, arcs: _Arcs, *, weight: Floats, cost: Floats) -> n
 def _mark(
     blocks: _Blocks, arcs: _Arcs, choice: npt.NDArray[np.int8], *, apart: Bools, made: Bools
 ) -> None:
-    """Walk the cheapest paths back from their ends; mark links that stand alone in `apart` and
-    candidates taken in `made`, both [, price].
+    """Follow the cheapest paths back from their ends. Mark single links in `apart` and chosen
+    candidates in `made`, both [, price].
     """
     on = np.zeros(choice.shape, dtype=np.bool_)
     on[blocks.ends] = True
@@ -177,10 +177,10 @@ def _mark(
 
 
 def shortest(groups: Options, base: Floats, cost: Floats) -> tuple[Bools, Bools]:
-    """Shortest paths of all chains side by side: which units stand alone, [unit, price], and which
-    candidates are made, [candidate, price].
+    """Shortest paths of all chains at once: which units are single units, [unit, price], and which
+    candidates are chosen, [candidate, price].
 
-    base: cost of every unit alone, [unit, price]; cost: of every candidate, [candidate, price]
+    base: cost of every single unit, [unit, price]; cost: of every candidate, [candidate, price]
     """
     units, width = base.shape
     single = np.ones((units, width), dtype=np.bool_)

@@ -1,5 +1,5 @@
-"""From the chosen groups of one table to the steps of its plan, with names, bounds and everything a
-migration needs.
+"""Convert the chosen groups of one table to the steps of its plan, with names, bounds and
+everything that a migration needs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from gpcatalog.planner.sets.roots import Root
 
 
 def option_pairs(text: str) -> dict[str, str]:
-    """Storage options as the snapshot has them ("a=1, b=2") as pairs.
+    """Convert storage options from the snapshot ("a=1, b=2") to pairs.
 
     >>> option_pairs("appendonly=true, compresstype=zstd")
     {'appendonly': 'true', 'compresstype': 'zstd'}
@@ -49,7 +49,8 @@ def option_pairs(text: str) -> dict[str, str]:
 
 
 def target_options(options: str, storage: Storage, *, classic: bool) -> dict[str, str]:
-    """Options of a leaf that is stored anew: what the target cannot have goes, compression stays.
+    """Options of a converted leaf, without those that the target does not support; compression is
+    kept.
 
     >>> target_options("appendonly=true, orientation=column, compresstype=rle_type", Storage.AO_ROW, classic=True)
     {'appendonly': 'true', 'orientation': 'row', 'compresstype': 'zlib', 'compresslevel': '1'}
@@ -70,8 +71,8 @@ def target_options(options: str, storage: Storage, *, classic: bool) -> dict[str
         found |= {
             "compresstype": "zlib",
             "compresslevel": "1",
-        }  # run-length encoding exists for columns alone
-    if not classic:  # the access method says it there
+        }  # run-length encoding is supported only for columns
+    if not classic:  # the access method determines the storage there
         return found
     return {
         "appendonly": "true",
@@ -80,7 +81,7 @@ def target_options(options: str, storage: Storage, *, classic: bool) -> dict[str
 
 
 class StepBuilder:
-    """Writes the steps of one table."""
+    """Builder of the steps of one table."""
 
     def __init__(self, reader: Reader, root: Root, problem: Problem, rows: list[Relation]) -> None:
         self.reader = reader
@@ -93,7 +94,7 @@ class StepBuilder:
         self.fingerprint = fingerprint(root.oid, rows)
         self.taken = {r.name for r in rows if r.schema == root.schema}
         self.partitions = {r.partition_name for r in rows if r.partition_name}
-        self.number_of = Counter(r.parent for r in rows)  # partitions of a parent
+        self.number_of = Counter(r.parent for r in rows)  # number of partitions by parent
         self.with_default = {r.parent for r in rows if r.is_default}
         self.between: dict[int, list[int]] = {}  # intermediates by parent
         for r in rows:
@@ -112,12 +113,12 @@ class StepBuilder:
         return self._ends.of(self.relation[first].bound, self.relation[last].bound)
 
     def unit(self, oid: int) -> Unit:
-        """Return a partition of the planned level as a step names it."""
+        """Return a partition of the planned level as it is in a step."""
         r = self.relation[oid]
         return Unit(oid, r.name, r.partition_name, r.bound, *self._ends.of(r.bound, r.bound))
 
     def leaf(self, oid: int, unit: int, lane: int) -> Leaf:
-        """Return a leaf as a step names it; unit, lane: numbers within the step."""
+        """Return a leaf as it is in a step; unit, lane: numbers within the step."""
         r = self.relation[oid]
         return Leaf(
             oid=oid,
@@ -137,7 +138,7 @@ class StepBuilder:
         )
 
     def lanes(self, start: int, end: int) -> list[list[int]]:
-        """Oids of the leaves of units start…end of one run, lane by lane, in the units' order."""
+        """OIDs of the leaves of units start…end of one run, by lane, in the order of the units."""
         c = self.chunk
         run = int(c.run[start])
         first, length, count = int(c.run_unit[run]), int(c.run_length[run]), int(c.run_lanes[run])
@@ -159,7 +160,7 @@ class StepBuilder:
     def new_leaves(
         self, lanes: list[list[int]], unit: int, name: str, partition: str, option: int
     ) -> tuple[NewLeaf, ...]:
-        """The leaves that a merged or converted unit has, one a lane."""
+        """The leaves of a merged or converted unit, one per lane."""
         found = []
         for lane in lanes:
             like = self.relation[lane[-1]]
@@ -173,7 +174,8 @@ class StepBuilder:
             for step in path:
                 above = self.relation[step.parent].name
                 own = step.partition_name or step.name.rpartition("_prt_")[2]
-                if not self.classic:  # below its new parent it is called as below the old one
+                # its name below the new parent is the same as below the old one
+                if not self.classic:
                     own = (
                         step.name[len(above) :].removeprefix("_")
                         if step.name.startswith(above)
@@ -206,7 +208,7 @@ class StepBuilder:
         return tuple(found)
 
     def gain(self, before: Any, after: Any, rows_coordinator: int) -> Gain:
-        """Return what a step gives back, from resources before and after."""
+        """Return what a step saves, from resources before and after."""
         return Gain(
             round(float(before[LEAVES] - after[LEAVES])),
             round(float(before[ROWS] - after[ROWS])),
@@ -218,8 +220,8 @@ class StepBuilder:
     def coordinator_rows(
         self, table: Table, leaves: Sequence[int], after: Sequence[int], option: int
     ) -> int:
-        """Catalog rows fewer on the coordinator: of all `leaves` before, of one leaf like each in
-        `after` afterwards (positions).
+        """Catalog rows saved on the coordinator: those of all `leaves` before, minus those of
+        one leaf like each in `after` afterwards (positions).
         """
         classes = self.chunk.leaf_class
 
@@ -240,8 +242,8 @@ class StepBuilder:
         )
 
     def rows_above(self, units: Sequence[int]) -> int:
-        """Catalog rows on the coordinator of these units that are no leaves themselves, and of what
-        lies between them and their leaves.
+        """Catalog rows on the coordinator of intermediate partitions: those among these units,
+        and those between the units and their leaves.
         """
         found, to_do = 0.0, list(units)
         while to_do:
@@ -280,7 +282,7 @@ class StepBuilder:
         return round(found)
 
     def positions(self, start: int, end: int) -> list[list[int]]:
-        """Positions in the chunk's leaf arrays, lane by lane."""
+        """Positions in the chunk's leaf arrays, by lane."""
         c = self.chunk
         run = int(c.run[start])
         first, length, count = int(c.run_unit[run]), int(c.run_length[run]), int(c.run_lanes[run])
@@ -291,7 +293,7 @@ class StepBuilder:
         ]
 
     def price(self, comps: Any, leaves: list[int], *, copied: bool) -> Price:
-        """Return what a step costs; copied: the rows of the leaves are copied."""
+        """Return the costs of a step; copied: whether the rows of the leaves are copied."""
         rows = [self.relation[o] for o in leaves]
         unknown = any(r.bytes is None and r.filled is not False for r in rows)
         size = None if unknown else sum(r.bytes or 0 for r in rows)
@@ -306,8 +308,8 @@ class StepBuilder:
         )
 
     def rests(self, *more: str, parent: int = 0) -> tuple[str, ...]:
-        """What a step rests on; with `parent`, also that a default partition beside the merged one
-        holds none of its rows.
+        """Conditions of a step; with `parent`, also that a default partition next to the merged
+        one contains none of its rows.
         """
         facts = self.root.facts
         found = list(more)
@@ -323,8 +325,8 @@ class StepBuilder:
         return tuple(found)
 
     def new_partition(self, slot: int, start: int, first: Bound) -> str:
-        """Name of a merged partition: the calendar's name of its cell, or the numbers it begins
-        with.
+        """Name of a merged partition: the calendar's name of its cell, or the number at which
+        it begins.
         """
         if self.root.lists:
             stem = "g_" + re.sub(r"\W+", "_", first.values[0].value if first.values else "")[:20]
@@ -412,7 +414,7 @@ class StepBuilder:
         )
 
     def convert(self, start: int, option: int, comps: Any, before: Any) -> Convert:
-        """Return the step that gives one unit another storage; arguments as in merge."""
+        """Return the step that converts one unit to another storage; arguments as in merge."""
         oid = int(self.chunk.oid[start])
         lanes, at = self.lanes(start, start + 1), self.positions(start, start + 1)
         target = TARGETS[option]
@@ -472,7 +474,7 @@ class StepBuilder:
         }.get(target, "it is very small")
 
     def drop(self, places: list[int], comps: Any, before: Any) -> DropEmpty:
-        """A stretch of neighbouring empty units goes in one step."""
+        """Return the step that drops adjacent empty units."""
         units = self.chunk.oid[places[0] : places[-1] + 1].tolist()
         lanes = [
             (n, o) for n, p in enumerate(places) for lane in self.lanes(p, p + 1) for o in lane
@@ -563,7 +565,7 @@ class StepBuilder:
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
-    """The sum; None where one of them is not known."""
+    """The sum; None if one of the values is unknown."""
     total = 0
     for value in values:
         if value is None:
@@ -579,7 +581,7 @@ def _comps(options: Options, option: int) -> Any:
 
 
 def family_word(root: Root) -> str:
-    """How the planned key is read, for people."""
+    """How values of the planned key are read, as text for people."""
     if root.lists:
         return "list values"
     if root.digits:

@@ -1,4 +1,4 @@
-"""Operations on a whole table: it loses its partitions, a level of them, or the subpartitions that
+"""Operations on a whole table: remove its partitions, a level of them, or subpartitions that
 are never used.
 """
 
@@ -49,11 +49,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass
 class TableOperations:
-    """Tables that one operation takes as a whole, by index of the root.
+    """Tables that one operation changes as a whole, by index of the root.
 
-    operations: "unpartition", "flatten" or "unused_subpartitions"; sums: resources each leaves
-                behind and costs; refused: what the
-    policy names but cannot be done, by reason: how many tables
+    operations: "unpartition", "flatten" or "unused_subpartitions"; sums: resources of each table
+                afterwards, and costs; refused: number of tables by reason for which an operation of
+                the policy is not possible
     """
 
     operations: dict[int, str] = field(default_factory=dict)
@@ -63,9 +63,9 @@ class TableOperations:
 
 @dataclass(frozen=True, kw_only=True)
 class _Wanted:
-    """An operation that the policy wants for a table and that nothing prevents.
+    """An operation that the policy requires for a table, and that is possible.
 
-    bytes, segment: what the table holds, on all segments and on the fullest one
+    bytes, segment: size of the table, on all segments and on the fullest one
     bounds: of the subpartitions that are never used
     """
 
@@ -77,7 +77,7 @@ class _Wanted:
 
 
 def _leaves(reader: Reader, root: Root) -> dict[str, Any]:
-    """What the leaves of a table have in all, and in how many ways they differ."""
+    """Totals of the leaves of a table, and in how many ways they differ."""
     return reader.snapshot.one(
         "SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(max_segment_bytes), 0) AS"
         " segment, count(*) FILTER (bytes IS NULL AND filled IS DISTINCT FROM false) AS"
@@ -98,8 +98,8 @@ def _wanted(
     lock_limit: float | None,
     refused: Counter[str],
 ) -> _Wanted | None:
-    """The operation that the policy wants for a table, or None; one that is not possible is counted
-    in `refused`.
+    """The operation that the policy requires for a table, or None. An operation that is not
+    possible is counted in `refused`.
     """
     w = root.wishes
     if not (w.unpartition_below or w.flatten or w.unused_subpartitions == "drop") or w.skip:
@@ -135,8 +135,8 @@ def _wanted(
 
 
 def _reserve(room: dict[str, float], needed: dict[str, float]) -> list[str]:
-    """Take what is needed off the room under limits, unless some of it is too little; return the
-    names of the limits that are.
+    """Subtract what is needed from the rest of the limits, unless it exceeds one of them;
+    return the names of the exceeded limits.
     """
     over = [n for n in ("rewrite", "seconds") if needed[n] > room.get(n, np.inf)]
     if not over:
@@ -155,12 +155,12 @@ def chosen(
     lock_limit: float | None,
     room: dict[str, float],
 ) -> TableOperations:
-    """Tables that lose their partitions, a level or subpartitions where the policy says so; nothing
-    else is done to them.
+    """Choose the tables that lose their partitions, a level or subpartitions because of the policy;
+    they are not changed in any other way.
 
-    The smallest come first, and what they rewrite and how long they take is off `room`, as
-    "rewrite" and "seconds", before anything else is planned. before: resources of every table as it
-    is; rate: bytes a second that one segment copies
+    The smallest come first. What they rewrite and how long they take is subtracted from `room`
+    ("rewrite" and "seconds") before anything else is planned. before: resources of every table
+    before the plan; rate: bytes per second that one segment copies
     """
     found = TableOperations()
     wanted = [
@@ -174,7 +174,7 @@ def chosen(
     ]
     for one in sorted(wanted, key=lambda one: (one.bytes, one.root.oid)):
         root, operation = one.root, one.operation
-        # a level is taken out without copying a row
+        # a level is removed without copying rows
         size, segment = (one.bytes, one.segment) if operation == "unpartition" else (0.0, 0.0)
         less = trimmed(reader, root, one.bounds) if operation == "unused_subpartitions" else None
         dropped = root.leaves if less is None else float(less[LEAVES])
@@ -197,7 +197,7 @@ def chosen(
 
 
 def _obstacle(root: Root) -> str:
-    """What stands in the way of any of these operations."""
+    """Why none of these operations is possible; empty if they are."""
     if root.blocked:
         return root.reason
     if "pg_partman" in root.facts:
@@ -206,8 +206,8 @@ def _obstacle(root: Root) -> str:
 
 
 def _hanging(root: Root, operation: str) -> str:
-    """What hangs on the table or its partitions and would not move to the table that takes their
-    place.
+    """The object that depends on the table or its partitions and would not move to the table
+    that replaces them; empty if there is none.
     """
     if operation == "flatten" and any("" in k.parts for k in root.keys if k.level == 0):
         return "its key is an expression"
@@ -231,7 +231,7 @@ def _hanging(root: Root, operation: str) -> str:
 def _in_the_way(
     root: Root, r: dict[str, Any], headroom: float | None, lock_limit: float | None
 ) -> str:
-    """What stands in the way of putting all leaves together, or under another parent."""
+    """Why the leaves cannot be merged into one table, or moved to another parent."""
     if r["unknown"]:
         return "its size is not known"
     if r["odd"]:
@@ -252,8 +252,8 @@ def _in_the_way(
 
 
 def unused(reader: Reader, root: Root) -> list[str]:
-    """Bounds of list subpartitions that are there below every partition and hold no row below any,
-    while others do.
+    """Bounds of list subpartitions that exist below every partition and have no rows below any
+    partition, if others have rows.
     """
     if root.depth != 2 or not any(k.level == 1 and k.strategy == "list" for k in root.keys):
         return []
@@ -271,15 +271,16 @@ def unused(reader: Reader, root: Root) -> list[str]:
     ]
     others = sum(not r["other"] for r in rows)
     if reader.generation.rule_catalogs and len(found) == others:
-        found = found[:-1]  # Greenplum 6 could not create them again if the default were alone
+        # Greenplum 6 could not create them again if only the default partition existed
+        found = found[:-1]
     filled = any(not r["empty"] for r in rows)
     return found if parents > 1 and filled and root.leaves == sum(r["n"] for r in rows) else []
 
 
 @dataclass(frozen=True)
 class _Unused:
-    """Subpartitions of one partition that are never used and cost the same: how many, and what all
-    of them cost.
+    """Subpartitions of one partition that are never used and cost the same: their number, and
+    the costs of all of them.
     """
 
     parent: int
@@ -288,7 +289,7 @@ class _Unused:
 
 
 def _unused_costs(reader: Reader, root: Root, bounds: list[str]) -> list[_Unused]:
-    """What subpartitions of these bounds cost, by partition; the cost model is asked once a
+    """Costs of subpartitions with these bounds, by partition; the cost model is used once per
     shape.
     """
     marks = ", ".join("?" for _ in bounds)
@@ -312,7 +313,7 @@ def _unused_costs(reader: Reader, root: Root, bounds: list[str]) -> list[_Unused
 
 
 def trimmed(reader: Reader, root: Root, bounds: list[str]) -> Floats:
-    """Resources that the subpartitions of these bounds take."""
+    """Resources of the subpartitions with these bounds."""
     gen, sums = reader.generation, np.zeros(len(RESOURCES))
     for one in _unused_costs(reader, root, bounds):
         sums[LEAVES] += one.number
@@ -324,7 +325,7 @@ def trimmed(reader: Reader, root: Root, bounds: list[str]) -> Floats:
 
 
 def _shape(reader: Reader, root: Root, oid: int, *, anew: bool, bounds: int = 1) -> Shape:
-    """The cost model's shape of a leaf, or of the root itself, by its oid."""
+    """The cost model's shape of a leaf, or of the root itself, by OID."""
     r = reader.snapshot.one(
         'SELECT storage, "columns", toast, indexes, index_columns, owner, tablespace, options,'
         " persistence FROM relation WHERE oid = ?",
@@ -334,15 +335,15 @@ def _shape(reader: Reader, root: Root, oid: int, *, anew: bool, bounds: int = 1)
     storage = Storage(r["storage"]) if known else Storage.HEAP
     one = costs.LeafClass.of_row(r, storage, bounds=bounds, leaf=True, root=root.index)
     found = costs.shape_of(reader.generation, one, root_shape(root.facts, root.leaves), anew=anew)
-    assert found is not None  # no storage is asked for but its own
+    assert found is not None  # only its own storage is requested
     return found
 
 
 def pattern_leaf(reader: Reader, root: Root) -> tuple[int, int]:
-    """Return the oid of the leaf that a table without partitions is stored like, and how many
-    leaves are stored in another way.
+    """Return the OID of the leaf whose storage a table without partitions gets, and the number of
+    leaves with another storage.
 
-    It is the newest of those that most leaves are stored like (storage, options, tablespace).
+    It is the newest leaf with the most frequent storage (storage, options, tablespace).
     """
     forms = reader.snapshot.rows(
         "SELECT max(oid) AS newest, count(*) AS n FROM relation WHERE root = ? AND kind = 'leaf'"
@@ -353,10 +354,11 @@ def pattern_leaf(reader: Reader, root: Root) -> tuple[int, int]:
 
 
 def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, float, float]:
-    """Return leaves, rows, files and catalog bytes of a table after it was taken as a whole.
+    """Return leaves, rows, files and catalog bytes of a table after an operation on the whole
+    table.
 
-    Less those of the root and of the partitions above the planned level, which go with the others
-    and are not counted among them.
+    Those of the root and of the partitions above the planned level are subtracted: they are
+    removed, too, but the resources before do not include them.
     """
     gen = reader.generation
     leaf, _ = pattern_leaf(reader, root)
@@ -423,7 +425,7 @@ def _above(reader: Reader, root: Root) -> Cost:
 
 
 def steps(operation: str, scribe: StepBuilder, table: TablePlan) -> list[AnyStep]:
-    """What is done to the table: one step, or one a partition where subpartitions go."""
+    """The steps of the operation: one, or one per partition for unused subpartitions."""
     return (
         _trim(scribe) if operation == "unused_subpartitions" else [_step(operation, scribe, table)]
     )
@@ -485,7 +487,7 @@ def _trim(scribe: StepBuilder) -> list[AnyStep]:
 
 
 def _more_files(reader: Reader, root: Root, plain: Shape) -> float:
-    """Files that a heap of all leaves' bytes has besides its first."""
+    """Files of a heap table with the bytes of all leaves, without its first file."""
     if plain.storage is not Storage.HEAP:
         return 0.0
     held = reader.snapshot.one(
@@ -500,8 +502,8 @@ def _more_files(reader: Reader, root: Root, plain: Shape) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class _Basis:
-    """What both operations on a whole table rest on: its leaves by oid, what they hold in all, gain
-    and price of the step.
+    """Basis of both operations on a whole table: its leaves ordered by OID, their total size,
+    and gain and price of the step.
     """
 
     leaves: list[Relation]
@@ -518,7 +520,7 @@ def _basis(operation: str, scribe: StepBuilder, table: TablePlan) -> _Basis:
     size = sum(r.bytes or 0 for r in leaves)
     segment = sum(r.max_segment_bytes or 0 for r in leaves)
     fewer = table.rows - table.rows_after
-    # the coordinator of Greenplum 6 has a row for each level and each partition besides
+    # the coordinator of Greenplum 6 has another row for each level and each partition
     below = sum(r.kind in ("leaf", "intermediate") for r in scribe.relation.values())
     rules = below + scribe.root.depth if scribe.classic and operation == "unpartition" else 0
     copied = operation == "unpartition"
@@ -544,7 +546,7 @@ def _basis(operation: str, scribe: StepBuilder, table: TablePlan) -> _Basis:
 
 
 def _step(operation: str, scribe: StepBuilder, table: TablePlan) -> AnyStep:
-    """The one step that takes all partitions of a table, or a level of them, away."""
+    """The one step that removes all partitions of a table, or a level of them."""
     basis = _basis(operation, scribe, table)
     rests = scribe.rests("the rows of the table do not change until the swap")
     return (
@@ -555,7 +557,7 @@ def _step(operation: str, scribe: StepBuilder, table: TablePlan) -> AnyStep:
 
 
 def _unpartition(scribe: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> Unpartition:
-    """All rows move to one table, stored like most of the leaves."""
+    """The step that moves all rows to one table, with the storage of most leaves."""
     leaves = basis.leaves
     oid, others = pattern_leaf(scribe.reader, scribe.root)
     like = scribe.relation[oid]
@@ -590,7 +592,7 @@ def _unpartition(scribe: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> 
 
 
 def _flatten(scribe: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> Flatten:
-    """Every leaf takes the place of its parent."""
+    """The step that replaces every parent by its only leaf."""
     leaves = basis.leaves
     news = tuple(
         NewLeaf(

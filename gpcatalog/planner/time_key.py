@@ -1,4 +1,4 @@
-"""Partition keys that a calendar cuts: from values of the server to local time and back."""
+"""Partition keys with a calendar: conversion between values of the server and local time."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gpcatalog.planner import grid
 from gpcatalog.planner.grid import Grain
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-ZONE_HORIZON = 800  # days in which zones must agree to count as the same one
+ZONE_HORIZON = 800  # days on which time zones must agree to count as the same one
 
 
 def micros(moment: datetime) -> int:
-    """Microseconds since 1970 of a moment; one without a zone is taken as it is written.
+    """Microseconds since 1970 of a moment; a moment without a zone is used as written.
 
     >>> micros(datetime(1970, 1, 2))
     86400000000
@@ -39,7 +39,7 @@ _UNIX_DAY = datetime(1970, 1, 1).toordinal()
 
 
 def cell_of(grain: Grain, local: int) -> int:
-    """Number of the calendar cell that a local time lies in, as `planner.grid.cells` counts them.
+    """Number of the calendar cell that contains a local time, numbered as in `planner.grid.cells`.
 
     >>> cell_of(Grain.MONTH, 31 * DAY), cell_of(Grain.WEEK, 4 * DAY), cell_of(Grain.MONTH, -1)
     (1, 1, -1)
@@ -64,16 +64,17 @@ def is_start(grain: Grain, local: int) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeKey:
-    """How values of a range key lie on a calendar in local time.
+    """Mapping of the values of a range key to a calendar in local time.
 
-    family: of the key's type; digits: 8 or 6 where integers such as 20240131 or 202401 are dates
-    zone:   name of the time zone in which timestamptz values are cut; empty for other types
-    clock:  time zone that says what day it is, for the other types; empty: UTC
-    width:  of plain numbers: numbers of one partition, which counts as a day; anchor: where one
-            begins; position: local time of the newest rows, which counts as now
-    listed: values of lists, as local times already; form: how texts spell them (strftime)
+    family: of the key's type; digits: 8 or 6 if integers such as 20240131 or 202401 are dates
+    zone:   name of the time zone in which timestamptz ranges begin; empty for other types
+    clock:  time zone that determines the current day, for the other types; empty: UTC
+    width:  for plain numbers: numbers of one partition, which counts as a day; anchor: start of a
+            partition; position: local time of the newest rows, which counts as now
+    listed: values are those of lists, already as local times; form: their format as texts
+            (strftime)
 
-    Local times are microseconds since 1970, as a clock on the wall shows them.
+    Local times are microseconds since 1970 in wall-clock time.
     """
 
     family: Family
@@ -87,7 +88,8 @@ class TimeKey:
     form: str = ""
 
     def now(self, moment: int) -> int:
-        """What a clock on the wall shows at a moment (UTC).
+        """The wall-clock time at a moment (UTC); for plain numbers, the position of the newest
+        rows.
 
         >>> TimeKey(family=Family.INTEGER, digits=8, clock="Asia/Tokyo").now(0) == 9 * HOUR
         True
@@ -100,7 +102,7 @@ class TimeKey:
     def local(self, at: int) -> int:
         """Local time of a value on the axis of the key's family.
 
-        Raises ValueError for a number that is no date.
+        Raises ValueError for a number that is not a date.
 
         >>> TimeKey(family=Family.INTEGER, digits=8).local(19700102) == DAY
         True
@@ -127,7 +129,7 @@ class TimeKey:
         return at
 
     def cut(self, at: int) -> int:
-        """Local time of a bound: midnight, where clocks skip midnight on that day.
+        """Local time of a bound: midnight, if clocks skip midnight on that day.
 
         >>> moment = micros(datetime(2018, 11, 4, 3))  # clocks went from 00:00 to 01:00
         >>> moment_of(TimeKey(family=Family.TIMESTAMPTZ, zone="America/Sao_Paulo").cut(moment)).hour
@@ -152,7 +154,8 @@ class TimeKey:
         if local <= MINUS_INFINITY or local >= INFINITY:
             return local
         if self.width:
-            return self.anchor - (-local * self.width // DAY)  # rounded up, as local rounds down
+            # rounded up, because local rounds down
+            return self.anchor - (-local * self.width // DAY)
         if self.digits:
             return grid.number_from_date(local, self.digits)
         if self.zone:
@@ -161,7 +164,7 @@ class TimeKey:
         return local
 
     def text(self, local: int) -> str:
-        """A local time as the server spells a value of this type (DateStyle ISO, TimeZone UTC).
+        """A local time as the server prints a value of this type (DateStyle ISO, TimeZone UTC).
 
         >>> TimeKey(family=Family.DATE).text(DAY), TimeKey(family=Family.TIMESTAMP).text(DAY)
         ('1970-01-02', '1970-01-02 00:00:00')
@@ -178,18 +181,18 @@ class TimeKey:
         return moment.isoformat(sep=" ") + ("+00" if self.family is Family.TIMESTAMPTZ else "")
 
     def shown(self, local: int) -> str:
-        """A local time for people; plain numbers as they are."""
+        """A local time as text for people; plain numbers are unchanged."""
         if self.width:
             return str(self.axis(local))
         return shown_time(local) + (f" {self.zone}" if self.zone else "")
 
     def moment(self, local: int) -> datetime | int:
-        """What names of partitions show: the date and time, or the number."""
+        """The value that names of partitions contain: the date and time, or the number."""
         return self.axis(local) if self.width else moment_of(local)
 
     @property
     def finest(self) -> Grain:
-        """The finest grain that the key can be cut by."""
+        """The finest grain that partitions of the key can have."""
         if self.digits == 6 or (self.form and "%d" not in self.form):
             return Grain.MONTH
         if self.form or self.width:
@@ -206,7 +209,7 @@ def zone_of(name: str) -> zoneinfo.ZoneInfo:
         raise ValueError(f"{name!r} is not the name of a time zone") from None
 
 
-# shown where several names stand for the same zone
+# names to show if several names mean the same zone
 _COMMON = (
     "UTC",
     "Europe/London",
@@ -248,14 +251,14 @@ def fits(zone: str, ends: Iterable[int], grain: Grain) -> bool:
 
 def zones_of(ends: Iterable[int], grain: Grain, now: int) -> list[str]:
     """Time zones in which calendar cells begin at all these moments (UTC), one name of each group
-    that cuts the coming days alike.
+    of zones in which the coming days begin at the same moments.
 
     >>> summer = micros(datetime(2024, 6, 30, 22)); winter = micros(datetime(2024, 12, 31, 23))
     >>> zones_of([summer, winter], Grain.DAY, winter)
     ['Europe/Berlin']
     """
     wanted = sorted(set(ends))
-    # one moment of each season rules most zones out
+    # one moment of each season excludes most zones
     sample = wanted[:: max(1, len(wanted) // 6)]
     found: dict[tuple[int, ...], str] = {}
     begin = cell_of(Grain.DAY, now)

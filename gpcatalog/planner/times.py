@@ -1,5 +1,5 @@
-"""Time of statements before and after a plan: by the time model, and of clients' queries by what was
-measured before.
+"""Time of statements before and after a plan: by the time model, and for queries of clients by
+measurements before the plan.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.planner.totals import SessionBytes
 from gpcatalog.store import largest
 
-# of the table with the most leaves whose number changes; a new storage alone is not considered
+# for the table with the most leaves among those whose number of leaves changes; a change of only
+# the storage is not considered
 _OF_TABLE = (
     Action.ADD_COLUMN,
     Action.CREATE_INDEX,
@@ -37,7 +38,7 @@ def times(
 ) -> list[StatementTime]:
     """Seconds of statements before and after the plan.
 
-    kept: has the shapes of the tables; before, after: of the database
+    kept: contains the shapes of the tables; before, after: of the database
     """
     server = reader.generation.name
     speed = pace(reader.snapshot)
@@ -95,7 +96,9 @@ def times(
 def _clients(
     reader: Reader, tables: Iterable[TablePlan], before: Totals, after: Totals
 ) -> list[StatementTime]:
-    """Clients' queries that the snapshot timed; afterwards in proportion to what they read."""
+    """Queries of clients that the snapshot timed; their time afterwards is proportional to what
+    they read.
+    """
     measured = {
         row["subject"]: row
         for row in reader.snapshot.rows(
@@ -111,7 +114,8 @@ def _clients(
     whole = _share_of_rows(reader, before, after)
     shares = {
         Reads.TABLE: _share_of_table(reader, tables),
-        Reads.SCHEMA: max(whole, _share_of_schema(reader, tables)),  # it scans whole catalogs, too
+        # these clients also scan whole catalogs
+        Reads.SCHEMA: max(whole, _share_of_schema(reader, tables)),
         Reads.DATABASE: whole,
     }
     found = []
@@ -143,14 +147,16 @@ def _share_of_rows(reader: Reader, before: Totals, after: Totals) -> float:
 
 
 def _share_of_table(reader: Reader, tables: Iterable[TablePlan]) -> float:
-    """Leaves after the plan of the table that has the partition with the most partitions."""
+    """Leaves after the plan, as a share of those before, of the table that contains the
+    partition with the most partitions.
+    """
     widest = reader.snapshot.rows(largest.PARENT)
     found = next((t for t in tables if widest and t.oid == widest[0]["root"]), None)
     return 1.0 if found is None or not found.leaves else found.leaves_after / found.leaves
 
 
 def _share_of_schema(reader: Reader, tables: Iterable[TablePlan]) -> float:
-    """Tables and partitions of the fullest schema after the plan, as a share of those before."""
+    """Tables and partitions of the largest schema after the plan, as a share of those before."""
     fullest = reader.snapshot.rows(largest.SCHEMA)
     if not fullest:
         return 1.0

@@ -1,5 +1,5 @@
-"""What a database has beside the partitions that are planned, what it all adds up to, and the
-snapshot it was told by.
+"""Totals of a database: relations that are not planned, the sums with the plan, and the source
+snapshot.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from gpcatalog.planner.sets.roots import Root
 
 @dataclass(frozen=True, kw_only=True)
 class Rest:
-    """What the optimiser does not touch: plain tables, roots, intermediates above the units, leaves
-    of other depths.
+    """Relations that the optimizer does not change: plain tables, roots, intermediates above
+    the units, leaves of other depths.
     """
 
     tables: int
@@ -38,7 +38,9 @@ class Rest:
 
 
 def rest_of(reader: Reader, planned_leaves: int) -> Rest:
-    """Sum up what a plan leaves alone; planned_leaves: leaves of planned tables."""
+    """Sum up the relations that a plan does not change; planned_leaves: leaves of planned
+    tables.
+    """
     gen, cluster = reader.generation, reader.cluster
     rows = files = catalog = 0.0
     tables = 0
@@ -79,7 +81,9 @@ def rest_of(reader: Reader, planned_leaves: int) -> Rest:
 
 
 def totals(rest: Rest, sums: np.ndarray[Any, Any], segments: int, *, greenplum: bool) -> Totals:
-    """Add what is left alone to the sums of the chosen tables; segments: primaries."""
+    """Add the relations that are not changed to the sums of the chosen tables; segments:
+    primaries.
+    """
     leaves = rest.leaves + round(float(sums[LEAVES]))
     files = rest.files + float(sums[FILES])
     average = None if rest.bytes is None or files <= 0 else int(rest.bytes / (files * segments))
@@ -98,8 +102,8 @@ def totals(rest: Rest, sums: np.ndarray[Any, Any], segments: int, *, greenplum: 
 
 
 class SessionBytes:
-    """What a session keeps after a query over all leaves of a table, on the instance where it keeps
-    the most: estimated bytes.
+    """Estimated bytes that a session keeps after a query over all leaves of a table, on the
+    instance where it keeps the most.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -107,7 +111,9 @@ class SessionBytes:
         self.tables = {row["root"]: row for row in widest(reader.snapshot, None)}
 
     def of(self, root: Root, leaves: int) -> int:
-        """For so many leaves of a table, at least one; as many of them hold rows as do today."""
+        """For this number of leaves of a table, at least one; as many of them have rows as
+        today.
+        """
         row = self.tables.get(root.oid)
         if row is None:
             return 0  # it has no leaves
@@ -124,7 +130,7 @@ class SessionBytes:
 
 
 def source_of(reader: Reader) -> Source:
-    """Return which snapshot, server and database a plan is of."""
+    """Return the snapshot, server and database of a plan."""
     h = reader.snapshot.header
     roots = reader.snapshot.rows("SELECT root, leaves FROM root_total ORDER BY root")
     lines = [

@@ -1,4 +1,4 @@
-"""What queries ask of partition keys: predicates read with sqlglot from pg_stat_statements or a
+"""Predicates of queries on partition keys, parsed with sqlglot from pg_stat_statements or a
 file of SQL.
 """
 
@@ -18,17 +18,16 @@ from gpcatalog.errors import CatalogError
 if TYPE_CHECKING:
     from sqlglot import exp
 
-LARGEST = 64 * 1024 * 1024  # bytes of a workload file
+LARGEST = 64 * 1024 * 1024  # maximum bytes of a workload file
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyPredicate:
     """One predicate on one column of one table.
 
-    low, high: texts of the ends, None where there is none; inclusive flags as in a bound
-    calls:     how often, a day
-    point:     an equality with a value that is not known ($1): one value of the key is asked for,
-               which one is not known
+    low, high: texts of the ends, None if there is none; inclusive flags as in a bound
+    calls:     number per day
+    point:     an equality with an unknown value ($1): one unknown value of the key is read
     """
 
     low: str | None
@@ -41,11 +40,11 @@ class KeyPredicate:
 
 @dataclass
 class Workload:
-    """Predicates by table (lower-case "schema.table" where the query says so, else "table") and
-    column.
+    """Predicates by table (lower-case "schema.table" if the query contains the schema, otherwise
+    "table") and column.
 
-    statements, understood: statements read, and those that ask for a part of some table by its key
-    said: one sentence on where it comes from and how much was understood
+    statements, understood: statements read, and those that read a part of a table by its key
+    said: one sentence on the source and on how much was understood
     """
 
     asked: dict[tuple[str, str], list[KeyPredicate]] = field(default_factory=dict)
@@ -54,7 +53,7 @@ class Workload:
     said: str = ""
 
     def of(self, schema: str, name: str, column: str) -> list[KeyPredicate]:
-        """What is asked of one table's key."""
+        """Predicates on one table's key."""
         return [
             *self.asked.get((f"{schema}.{name}".lower(), column.lower()), ()),
             *self.asked.get((name.lower(), column.lower()), ()),
@@ -86,18 +85,19 @@ def _statements(path: Path) -> list[tuple[str, float]]:
                 calls = 1.0
             found.append((line.get("query") or "", calls))
         return found
-    from gpcatalog.dialect.script import Source, split  # 0.1 s that most plans do not need
+    # the import takes 0.1 s, which most plans do not need
+    from gpcatalog.dialect.script import Source, split
 
     return [(content[p.start : p.end], 1.0) for p in split(Source(content))]
 
 
 def read(path: str, snapshot: Any) -> Workload:
-    """The predicates of a workload file: a CSV with columns query and calls (as \\copy of
-    pg_stat_statements gives it), or SQL.
+    """Read the predicates of a workload file: a CSV with columns query and calls (as \\copy of
+    pg_stat_statements writes it), or SQL.
 
-    Calls of a CSV are taken as a day's; a statement of a file of SQL counts once a day. Raises
-    CatalogError when the file cannot be read or nothing in it asks for a partitioned table by its
-    key.
+    Calls of a CSV count as those of one day; each statement of a file of SQL counts once per day.
+    Raises CatalogError if the file cannot be read, or if no statement in it filters a partitioned
+    table by its key.
     """
     now: datetime = snapshot.header["taken_at"]
     keys = {
@@ -161,7 +161,7 @@ def _one(
 def _tables(
     select: exp.Expression, keys: dict[tuple[str, str], set[str]]
 ) -> list[tuple[set[str], str, set[str]]]:
-    """Partitioned tables of a statement: names they go by, name for `Workload.asked`, key
+    """Partitioned tables of a statement: their names in it, the name for `Workload.asked`, key
     columns.
     """
     from sqlglot import exp
@@ -217,7 +217,7 @@ def _column(node: Any) -> tuple[str, str] | None:
 
 
 def _value(node: Any, now: datetime) -> tuple[bool, str | None]:
-    """Whether a node is a value that stands still while the query runs, and its text where that is
+    """Whether a node is a value that is constant while the query runs, and its text if that is
     known.
     """
     from sqlglot import exp
@@ -265,7 +265,7 @@ def _span(node: Any) -> timedelta | None:
 
 
 def _predicate(node: Any, calls: float, now: datetime) -> list[tuple[str, str, KeyPredicate]]:
-    """Column and interval of one comparison; empty where it is none."""
+    """Column and interval of one comparison; empty if it is not a comparison with a column."""
     from sqlglot import exp
 
     if isinstance(node, exp.Between):
@@ -290,7 +290,7 @@ def _between(node: exp.Between, calls: float, now: datetime) -> KeyPredicate | N
 
 
 def _in_list(node: exp.In, calls: float, now: datetime) -> KeyPredicate | None:
-    """From the least to the greatest value of an IN list; a point where some are not known."""
+    """From the lowest to the highest value of an IN list; a point if some are unknown."""
     values = [_value(v, now) for v in node.expressions]
     if not values or not all(known for known, _ in values):
         return None
@@ -307,7 +307,7 @@ def _in_list(node: exp.In, calls: float, now: datetime) -> KeyPredicate | None:
 
 
 def _ascending(texts: list[str]) -> list[str]:
-    """Numbers by their value, other constants as text: dates are written year first.
+    """Sort numbers by value, and other constants as text: dates are written year first.
 
     >>> _ascending(["10", "9.5"]), _ascending(["2024-02-01", "2024-01-01"])
     (['9.5', '10'], ['2024-01-01', '2024-02-01'])
@@ -349,8 +349,8 @@ def _comparison(
 
 
 def _narrowed(parts: list[KeyPredicate]) -> KeyPredicate:
-    """Several conditions on one column as one: the last that names an end wins; an equality stands
-    for itself.
+    """Combine several conditions on one column: the last one that contains an end wins; an
+    equality is used alone.
     """
     for one in parts:
         if one.point or (one.low is not None and one.low == one.high):

@@ -1,4 +1,4 @@
-"""What partitioned tables need tonight: new partitions, retention, merges of old ones.
+"""What partitioned tables need tonight: new partitions, retention, merges of old partitions.
 
 Everything here is computed from a snapshot and a policy; nothing is read from a server.
 """

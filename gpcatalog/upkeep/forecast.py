@@ -1,4 +1,6 @@
-"""The coming nights, one after the other: what each does, and what the tables have afterwards."""
+"""Forecast of the coming nights: what each night does, and the partitions of the tables after
+it.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,16 @@ from gpcatalog.upkeep.night import (
 from gpcatalog.upkeep.partitions import Partition, PartitionSet
 from gpcatalog.upkeep.rules import ANNOUNCED, NightLimits
 
-RATE_PARTS = 12  # newest partitions with rows that tell how much a day adds
+RATE_PARTS = 12  # newest partitions with rows, from which the growth per day is estimated
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForecastNight:
     """One night of the forecast.
 
-    now: microseconds since 1970, UTC; leaves: leaf partitions of each table afterwards, by oid
-    announced: partitions whose drop is announced, for the first time
+    now: microseconds since 1970, UTC; leaves: number of leaf partitions of each table afterwards,
+         by OID
+    announced: partitions whose drop is announced for the first time
     """
 
     now: int
@@ -37,11 +40,14 @@ class ForecastNight:
 
 
 Rate = tuple[int, int]
-"""Bytes that a day adds below one parent: on all segments, and to the largest leaf on the fullest."""
+"""Bytes that one day adds below one parent: on all segments, and to the largest leaf on the
+fullest segment.
+"""
 
 
 def daily_bytes(s: PartitionSet, now: int) -> Rate:
-    """What a day adds, from the newest full partitions of a parent; 0 where there is none.
+    """Estimate the growth per day from the newest complete partitions of a parent; 0 if there are
+    none.
 
     now: local time
     """
@@ -53,7 +59,7 @@ def daily_bytes(s: PartitionSet, now: int) -> Rate:
 
 
 def created(s: PartitionSet, action: Create) -> PartitionSet:
-    """The set with new partitions."""
+    """The partition set with new partitions."""
     new = [
         Partition(
             low=n.low,
@@ -68,7 +74,7 @@ def created(s: PartitionSet, action: Create) -> PartitionSet:
 
 
 def retired(s: PartitionSet, action: Retire) -> PartitionSet:
-    """The set without partitions that were detached or dropped; others are moved to files."""
+    """The set without partitions that were detached or dropped; partitions moved to files stay."""
     gone = {p.low for p in action.parts}
     if action.how == "externalize":
         parts = (replace(p, movable=False, bytes=0) if p.low in gone else p for p in s.parts)
@@ -77,7 +83,7 @@ def retired(s: PartitionSet, action: Retire) -> PartitionSet:
 
 
 def rolled_up(s: PartitionSet, action: RollUp) -> PartitionSet:
-    """The set with one partition in place of those that were merged."""
+    """The set with one partition in place of the merged ones."""
     gone = {p.low for p in action.parts}
     known = all(p.bytes is not None for p in action.parts)
     one = Partition(
@@ -95,13 +101,13 @@ def rolled_up(s: PartitionSet, action: RollUp) -> PartitionSet:
 
 
 def applied(tables: Sequence[TableState], done: Night) -> list[TableState]:
-    """The tables after a night; merges that go on another night leave them as they are."""
+    """The tables after a night; merges that continue on another night change nothing."""
     found = []
     for t in tables:
         sets = list(t.sets)
         for n, s in enumerate(sets):
             for create in done.create:
-                # whether the default partition has rows of a range is not known beforehand
+                # it is not known in advance whether the default partition has rows of a range
                 if create.table == t.oid and create.parent == s.parent:
                     s = s if create.why == "default rows" else created(s, create)
             for gone in done.retire:
@@ -116,7 +122,7 @@ def applied(tables: Sequence[TableState], done: Night) -> list[TableState]:
 
 
 def _grown(t: TableState, rates: dict[int, Rate], now: int) -> TableState:
-    """The table after a day of writing: the partition of the day has more bytes."""
+    """The table after one day of inserts: the current partition has more bytes."""
     local = t.key.now(now)
     sets = []
     for s in t.sets:
@@ -138,15 +144,16 @@ def _grown(t: TableState, rates: dict[int, Rate], now: int) -> TableState:
 
 
 class _Announcements:
-    """Partitions whose drop was announced, and when."""
+    """Partitions whose drop was announced, and the time of the announcement."""
 
     def __init__(self) -> None:
         self._since: dict[tuple[int, int], int] = {}
 
     def add(self, tables: Sequence[TableState], now: int, since: int) -> int:
-        """Announce what will be past its retention in seven days; the number of new ones.
+        """Announce partitions that will be past their retention in seven days; returns how many are
+        new.
 
-        since: when they were announced
+        since: time of the announcement
         """
         before = len(self._since)
         for t in tables:
@@ -156,7 +163,7 @@ class _Announcements:
         return len(self._since) - before
 
     def only_announced(self, tonight: Night, now: int) -> Night:
-        """The night without drops that were not announced seven days before."""
+        """The night without drops that were not announced at least seven days before."""
         kept = []
         for gone in tonight.retire:
             parts = tuple(
@@ -178,17 +185,17 @@ def forecast(
     *,
     announced: bool = False,
 ) -> Iterator[ForecastNight]:
-    """The nights from now on, one a day.
+    """Yield the nights from now on, one per day.
 
-    now: microseconds since 1970, UTC. Rows are assumed to come as fast as in the newest
-    partitions, those of a day into the partition of that day.
+    now: microseconds since 1970, UTC. Rows are assumed to arrive as fast as in the newest
+         partitions. The rows of a day go to the partition of that day.
 
-    announced: drops that are due were announced by earlier nights; else the first ones wait seven
-               days
+    announced: drops that are due were announced by earlier nights; otherwise, the first ones wait
+               seven days
     """
     state = list(tables)
     rates = {
-        # how fast plain numbers come is not known
+        # how fast plain numbers grow is not known
         s.parent: (0, 0) if t.key.width else daily_bytes(s, t.key.now(now))
         for t in tables
         for s in t.sets

@@ -1,6 +1,6 @@
-"""What the partitions of a table have in common: calendar, time zone, names.
+"""Common properties of the partitions of a table: calendar, time zone, names.
 
-What cannot be told from them is an error that says what the policy must set.
+If a property cannot be derived from the partitions, an error states what the policy must set.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ ZONES_SHOWN = 4
 
 
 class Unclear(Exception):
-    """Why upkeep cannot be planned for a table."""
+    """The reason why upkeep cannot be planned for a table."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Habits:
-    """What the partitions of a table have in common.
+    """Common properties of the partitions of a table.
 
-    grain: of new partitions; newest: the partitions that were compared
+    grain: of new partitions; newest: number of partitions that were compared
     evidence: sentences
     """
 
@@ -46,7 +46,8 @@ class Habits:
 
 
 def grain_of(low: int, high: int) -> Grain | None:
-    """The grain whose cell a range in local time is; None where it is none.
+    """The grain for which a range in local time is exactly one calendar cell; None if there is
+    none.
 
     >>> grain_of(0, DAY), grain_of(0, 31 * DAY), grain_of(0, 2 * DAY)
     (<Grain.DAY: 2>, <Grain.MONTH: 4>, None)
@@ -63,7 +64,9 @@ def _closed(raw: Sequence[RawPartition]) -> list[RawPartition]:
 
 
 def _digits(parts: Sequence[RawPartition]) -> int:
-    """8 or 6 where the ends of whole-number partitions are dates; 0 where they are not."""
+    """8 or 6 if all bounds of whole-number partitions are dates of that many digits; otherwise
+    0.
+    """
     ends = np.array([e for p in parts for e in (p.low, p.high)], dtype=np.int64)
     for digits in (8, 6):
         if len(ends) and grid.dates_from_numbers(ends, digits)[1].all():
@@ -72,7 +75,9 @@ def _digits(parts: Sequence[RawPartition]) -> int:
 
 
 def _zone(parts: Sequence[RawPartition], wished: str, now: int) -> tuple[str, str]:
-    """The time zone in which days begin at all ends, and how it was found. Raises Unclear."""
+    """The time zone in which days begin at every bound, and a sentence on how it was found.
+    Raises Unclear.
+    """
     ends = {e for p in parts for e in (p.low, p.high)}
     hourly = all((p.high - p.low) < DAY // 2 for p in parts[-NEWEST:])
     grain = Grain.HOUR if hourly else Grain.DAY
@@ -100,7 +105,7 @@ def _zone(parts: Sequence[RawPartition], wished: str, now: int) -> tuple[str, st
 def key_of(
     root: Root, sets: Sequence[RawSet], wishes: ResolvedPolicy, now: int
 ) -> tuple[TimeKey, str]:
-    """How the key lies on a calendar, and a sentence on it. now: microseconds, UTC.
+    """How key values are mapped to a calendar, and a sentence on it. now: microseconds, UTC.
 
     Raises Unclear.
     """
@@ -125,8 +130,8 @@ def key_of(
 
 
 def _refuse_dates(parts: Sequence[RawPartition]) -> None:
-    """Raise Unclear for whole numbers that are dates but for a few: between two months or years,
-    they are no plain numbers.
+    """Raise Unclear for whole numbers of which most, but not all, are dates. Such keys are not
+    plain numbers: they have gaps between months or years.
     """
     ends = np.array([e for p in parts for e in (p.low, p.high)], dtype=np.int64)
     for digits in (8, 6):
@@ -135,14 +140,14 @@ def _refuse_dates(parts: Sequence[RawPartition]) -> None:
             raise Unclear(f"its bounds are dates of {digits} digits, but {ends[~good][0]} is none")
 
 
-MOST_CELLS = 1_000_000  # partitions that would fit between the first and the last one
+MOST_CELLS = 1_000_000  # maximum number of partitions that fit between the first and the last one
 
 
 def _without_strays(parts: Sequence[RawPartition], width: int) -> list[RawPartition]:
-    """The partitions in order, without those behind a wide gap. Raises Unclear where one of these
-    may have rows: they would look like the newest ones.
+    """The partitions in order, without those after a wide gap. Raises Unclear if one of these may
+    have rows, because it would count as the newest one.
 
-    Of the runs between wide gaps, the one with the most partitions is the table.
+    The run of partitions between wide gaps that has the most partitions is used as the table.
     """
     runs: list[list[RawPartition]] = []
     for p in sorted(parts, key=lambda p: p.low):
@@ -160,7 +165,8 @@ def _without_strays(parts: Sequence[RawPartition], width: int) -> list[RawPartit
 
 
 def _numbers(sets: Sequence[RawSet]) -> tuple[TimeKey, str]:
-    """A key of plain numbers: one partition counts as a day, the newest one with rows as today.
+    """The key of plain numbers: one partition counts as a day, and the newest one with rows as
+    today.
 
     Raises Unclear.
     """
@@ -196,7 +202,9 @@ def _numbers(sets: Sequence[RawSet]) -> tuple[TimeKey, str]:
 
 
 def _newest(sets: Sequence[PartitionSet]) -> list[tuple[str, Partition]]:
-    """The newest partitions of the parent that has most of them, oldest first, without strays."""
+    """The newest partitions of the parent that has the most, oldest first, without stray
+    partitions.
+    """
     best = max(sets, key=lambda s: len(s.parts), default=None)
     if best is None:
         return []
@@ -209,7 +217,7 @@ def _newest(sets: Sequence[PartitionSet]) -> list[tuple[str, Partition]]:
 
 
 def _grain(newest: Sequence[Partition], wishes: ResolvedPolicy) -> tuple[Grain, str]:
-    """The grain of new partitions, and how it was found. Raises Unclear."""
+    """The grain of new partitions, and a sentence on how it was found. Raises Unclear."""
     grains = [grain_of(p.low, p.high) for p in newest]
     usual, number = Counter(grains).most_common(1)[0] if grains else (None, 0)
     if wishes.grain is not None:
@@ -262,7 +270,7 @@ def _template(
 
 
 def localized(sets: Sequence[RawSet], key: TimeKey) -> list[PartitionSet]:
-    """The sets in local time. Partitions with a bound that is no date are listed as unread."""
+    """The sets in local time. Partitions with a bound that is not a date are listed as unread."""
     found = []
     for s in sets:
         unread, parts = list(s.unread), []
@@ -310,9 +318,10 @@ def habits(
     classic: bool,
     listed: tuple[TimeKey, str] | None = None,
 ) -> tuple[Habits, list[PartitionSet]]:
-    """What the partitions of a table have in common, and its sets in local time.
+    """Common properties of the partitions of a table, and its sets in local time.
 
-    now: microseconds since 1970, UTC; classic: Greenplum 6; listed: the key of a table of lists.
+    now: microseconds since 1970, UTC; classic: Greenplum 6; listed: the key of a table with list
+         partitions.
     Raises Unclear.
     """
     key, said = listed or key_of(root, raw, wishes, now)

@@ -1,4 +1,4 @@
-"""Lists of dates as keys: each partition has the values of one day, month or year, or of several."""
+"""List partitions by date: each one has the values of one or several days, months or years."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from gpcatalog.planner.relations import Relation
 from gpcatalog.planner.sets.roots import Root
 from gpcatalog.planner.time_key import TimeKey, cell_of, is_start, micros, moment_of
 
-# how texts spell months and days
+# formats of months and days in texts
 _FORMS = ("%Y-%m", "%Y%m", "%Y_%m", "%Y/%m", "%Y-%m-%d", "%Y%m%d", "%Y/%m/%d", "%Y_%m_%d")
 
 
 def _of_text(text: str, form: str) -> int:
-    """Local time of a text in a format. Raises ValueError.
+    """Local time of a text with a date format. Raises ValueError.
 
     >>> _of_text("2024-02", "%Y-%m") // DAY
     19754
@@ -41,7 +41,7 @@ def _of_text(text: str, form: str) -> int:
 
 
 def _readers(kind: Family) -> list[tuple[TimeKey, Callable[[str], int]]]:
-    """The keys that values of a type may belong to, with what reads a value."""
+    """The keys that values of a type may have, each with the function that reads a value."""
     if kind is Family.DATE:
         return [(TimeKey(family=kind, listed=True), timestamp_axis)]
     if kind is Family.INTEGER:
@@ -68,9 +68,9 @@ def _values(bound: Bound) -> list[str]:
 
 
 class ListKey:
-    """The level of a table whose lists are dates.
+    """The level of a table whose list values are dates.
 
-    level: depth of its partitions; key: places of its values on the calendar
+    level: depth of its partitions; key: mapping of its values to the calendar
     said:  a sentence on it
     """
 
@@ -84,9 +84,9 @@ class ListKey:
         self._grain = grain
 
     def range_of(self, bound: Bound) -> tuple[int, int] | None:
-        """What a list covers in local time; None for one of NULL alone.
+        """The range that a list covers in local time; None for a list that contains only NULL.
 
-        Raises ValueError where its values do not follow each other.
+        Raises ValueError if its values are not consecutive.
         """
         if bound.kind is not BoundKind.LIST:
             raise ValueError(bound.reason or f"a {bound.kind} bound is not a list")
@@ -94,14 +94,14 @@ class ListKey:
         if not cells:
             return None
         if any(v.kind is TermKind.NULL for v in bound.values):
-            raise ValueError("it has NULL beside dates")  # whose rows have no age
+            raise ValueError("it has NULL beside dates")  # rows with NULL have no age
         if cells[-1] - cells[0] != len(cells) - 1:
             raise ValueError("its values do not follow each other")
         return grid.cell_start(self._grain, cells[0]), grid.cell_start(self._grain, cells[-1] + 1)
 
 
 def list_key(root: Root, relations: Sequence[Relation], wishes: ResolvedPolicy) -> ListKey | None:
-    """The first level of lists whose values are all dates; None where there is none."""
+    """The first level of list partitions whose values are all dates; None if there is none."""
     for k in root.keys:
         if k.strategy != "list" or len(k.parts) != 1:
             continue
@@ -122,7 +122,9 @@ def list_key(root: Root, relations: Sequence[Relation], wishes: ResolvedPolicy) 
 
 
 def _grain(days: Sequence[int], key: TimeKey, wishes: ResolvedPolicy) -> Grain:
-    """Months where all values are firsts of a month, and there are several; else days."""
+    """The grain of the policy; else months if there are several values and all are the first
+    day of a month, otherwise days.
+    """
     if wishes.grain is not None:
         return max(Grain(wishes.grain), key.finest)
     months = key.finest is Grain.MONTH or (

@@ -1,4 +1,6 @@
-"""Templates of partition names: p{%Y%m%d} names the partition that begins on 2024-01-31 p20240131."""
+"""Templates of partition names: with p{%Y%m%d}, the partition that begins on 2024-01-31 is
+named p20240131.
+"""
 
 from __future__ import annotations
 
@@ -39,17 +41,17 @@ _DEFAULTS = {
     Grain.QUARTER: "%Yq%Q",
     Grain.YEAR: "%Y",
 }
-NUMBERS = ("low", "high", "last")  # of plain numbers: begin, end, last number
+NUMBERS = ("low", "high", "last")  # of plain numbers: start, end, last number
 _KNOWN = frozenset("YymdHMVGQjb")
 AGREE = 0.9  # share of names that a template must reproduce
 
 
 Moment = datetime | int
-"""What a name shows: a date and time, or a plain number."""
+"""What a name contains: a date and time, or a plain number."""
 
 
 def _shown(form: str, low: Moment, high: Moment, *, last: bool) -> str:
-    """The value of a format in the name of the partition [low, high)."""
+    """The text for a format in the name of the partition [low, high)."""
     if isinstance(low, int) or isinstance(high, int):
         assert isinstance(low, int)
         assert isinstance(high, int)
@@ -58,7 +60,7 @@ def _shown(form: str, low: Moment, high: Moment, *, last: bool) -> str:
 
 
 def _written(form: str, moment: datetime) -> str:
-    """A moment in a format of strftime, with %Q for the quarter; always in English."""
+    """Format a moment as strftime does, with %Q for the quarter; always in English."""
     quarter = str((moment.month + 2) // 3)
     month = "jan feb mar apr may jun jul aug sep oct nov dec".split()[moment.month - 1]
     form = form.replace("%Q", quarter).replace("%b", month)
@@ -67,11 +69,11 @@ def _written(form: str, moment: datetime) -> str:
 
 @dataclass(frozen=True)
 class NameTemplate:
-    """A template of names.
+    """A template of partition names.
 
     text: with {table} for the name of the parent and strftime formats in braces, such as
-          {table}_p{%Y%m%d}; of plain numbers {low}, {high} or {last}
-    last: formats show the last day of the range instead of its first
+          {table}_p{%Y%m%d}; for plain numbers {low}, {high} or {last}
+    last: formats show the last day of the range instead of the first
 
     >>> NameTemplate("{table}_p{%Y%m%d}").name("sales", datetime(2024, 1, 31), datetime(2024, 2, 1))
     'sales_p20240131'
@@ -83,7 +85,7 @@ class NameTemplate:
     last: bool = False
 
     def name(self, parent: str, low: Moment, high: Moment) -> str:
-        """Name of the partition [low, high) below a parent, within 63 bytes."""
+        """Name of the partition [low, high) below a parent, at most 63 bytes."""
         form = "|".join(NUMBERS) if isinstance(low, int) else "[^{}]*%[^{}]*"
         body = re.sub(
             rf"\{{({form})\}}",
@@ -99,7 +101,7 @@ class NameTemplate:
 
 
 def check(text: str) -> None:
-    """Raise ValueError for a template that gives all partitions the same name."""
+    """Raise ValueError for a template without a date or number, or with an unknown date format."""
     bare = text.replace(TABLE, "")
     for number in NUMBERS:
         bare = bare.replace(f"{{{number}}}", "{%Y}")
@@ -118,9 +120,10 @@ def check(text: str) -> None:
 
 
 def default_template(grain: Grain | None, *, classic: bool) -> NameTemplate:
-    """The template where the names of a table show none.
+    """The template for tables whose partition names follow none.
 
-    grain: None for plain numbers; classic: Greenplum 6, where a partition's name stands in a name that the server makes
+    grain: None for plain numbers; classic: Greenplum 6, where the server makes the relation name
+           from the partition name
     """
     body = "p{low}" if grain is None else f"p{{{_DEFAULTS[grain]}}}"
     return NameTemplate(body if classic else f"{TABLE}_{body}")
@@ -129,9 +132,10 @@ def default_template(grain: Grain | None, *, classic: bool) -> NameTemplate:
 def infer(
     names: Sequence[tuple[str, str, Moment, Moment]], *, classic: bool
 ) -> tuple[NameTemplate | None, int]:
-    """The template that reproduces most of these names, and how many; None below AGREE.
+    """The template that reproduces the most names, and how many; None if their share is below
+    AGREE.
 
-    names: parent, name, begin and end of each partition, the newest last
+    names: parent, name, start and end of each partition, the newest last
     """
     if not names:
         return None, 0
@@ -153,7 +157,7 @@ def infer(
                 seen.add((text, last))
                 template = NameTemplate(text, last)
                 agree = sum(template.name(p, lo, hi) == n for p, n, lo, hi in names)
-                # two partitions with one name tell that the format is too coarse
+                # if two partitions get the same name, the format is too coarse
                 made = {template.name(p, lo, hi) for p, _, lo, hi in names}
                 if agree > best[1] and len(made) == len({(p, lo) for p, _, lo, _ in names}):
                     best = template, agree

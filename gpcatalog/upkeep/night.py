@@ -1,7 +1,8 @@
 """What one night does: a pure function of the partitions, the rules and the clock.
 
-Creating partitions comes first and has no limit. Then partitions past their retention go, and old
-ones are merged, oldest first and one table after the other, within the limits of the night.
+Partitions are created first; the limits of the night do not apply to this. Then, within these
+limits, partitions past their retention are removed, and old ones are merged: the oldest first, one
+merge of each table in turn.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ from gpcatalog.upkeep.partitions import Partition, PartitionSet
 from gpcatalog.upkeep.rules import ANNOUNCED, NightLimits, TableRules
 
 Place = tuple[int, int, int]
-"""A merge: oid of the parent, begin and end in local time."""
-MOST_CREATED = 400  # partitions that one night creates below one parent, the nearest ones first
+"""A merge: OID of the parent, start and end in local time."""
+# maximum of new partitions below one parent in one night; those next to today come first
+MOST_CREATED = 400
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableState:
     """One table: its partitions and rules.
 
-    left_alone: why its partitions are not merged; empty where they may be
-    kept: why its partitions are not detached or dropped; empty where they may be
+    left_alone: why its partitions are not merged; empty if they may be
+    kept: why its partitions are not detached or dropped; empty if they may be
     without_effect: sentences on keys of the policy that have no effect on this table
     """
 
@@ -45,7 +47,7 @@ class TableState:
 
     @property
     def leaves(self) -> int:
-        """Leaf partitions, those of default partitions included."""
+        """Leaf partitions, including default partitions."""
         return sum(
             sum(p.leaves for p in s.parts) + (s.default.leaves if s.default else 0)
             for s in self.sets
@@ -63,10 +65,10 @@ class NewPartition:
 
 @dataclass(frozen=True, kw_only=True)
 class Create:
-    """New partitions below one parent, each like the newest one.
+    """New partitions below one parent, each created like the newest existing one.
 
     why: "premake", "gap", or "default rows" for ranges that are created only if the default
-         partition has rows of them
+         partition has rows of these ranges
     """
 
     table: int
@@ -78,7 +80,7 @@ class Create:
 
 @dataclass(frozen=True, kw_only=True)
 class Retire:
-    """Partitions past their retention go. how: detach, externalize or drop."""
+    """Partitions past their retention that are removed. how: detach, externalize or drop."""
 
     table: int
     parent: int
@@ -88,9 +90,10 @@ class Retire:
 
 @dataclass(frozen=True, kw_only=True)
 class RollUp:
-    """Adjacent partitions of one calendar cell become one.
+    """A merge of adjacent partitions of one calendar cell into one.
 
-    bytes: that are copied tonight; whole: the merge ends tonight, else it goes on another night
+    bytes: that are copied tonight; whole: the merge ends tonight; otherwise, it continues on
+           another night
     """
 
     table: int
@@ -103,7 +106,7 @@ class RollUp:
 
     @property
     def low(self) -> int:
-        """Begin of the merged range."""
+        """Start of the merged range."""
         return self.parts[0].low
 
     @property
@@ -114,7 +117,7 @@ class RollUp:
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
-    """What a person should know of a table: what is skipped and why."""
+    """A note on a table for a person: what is skipped and why."""
 
     table: int
     what: str
@@ -123,7 +126,7 @@ class Note:
 
 @dataclass(kw_only=True)
 class Night:
-    """What one night does, in its order."""
+    """What one night does, in this order."""
 
     create: list[Create] = field(default_factory=list)
     retire: list[Retire] = field(default_factory=list)
@@ -138,7 +141,7 @@ class Night:
 
 
 def uncovered(parts: Sequence[Partition], low: int, high: int) -> list[tuple[int, int]]:
-    """Stretches of [low, high) that no partition covers.
+    """Parts of [low, high) that no partition covers.
 
     >>> a, b = Partition(low=0, high=5), Partition(low=7, high=9)
     >>> uncovered([a, b], 2, 12)
@@ -159,13 +162,15 @@ def uncovered(parts: Sequence[Partition], low: int, high: int) -> list[tuple[int
 
 
 def cover_end(parts: Sequence[Partition], now: int) -> int:
-    """Where the unbroken cover from now on ends, in local time; now where nothing covers it."""
+    """Where the unbroken cover that starts now ends, in local time; now if no partition covers
+    it.
+    """
     gaps = uncovered(parts, now, OPEN_HIGH)
     return gaps[0][0] if gaps else OPEN_HIGH
 
 
 def _cells(grain: Grain, low: int, high: int) -> Iterator[tuple[int, int]]:
-    """A stretch, cut at the begins of calendar cells."""
+    """Divide a range at the starts of calendar cells."""
     cell = cell_of(grain, low)
     while low < high:
         end = min(grid.cell_start(grain, cell + 1), high)
@@ -182,10 +187,11 @@ def night(
     *,
     allow_drop: bool = True,
 ) -> Night:
-    """What tonight does.
+    """Plan one night.
 
-    now: microseconds since 1970, UTC; copied: bytes of merges that an earlier night has copied;
-    excluded: merges that are not possible; allow_drop: partitions may be dropped with their rows
+    now: microseconds since 1970, UTC; copied: bytes of each merge that earlier nights have copied;
+    excluded: merges that are not possible; allow_drop: whether partitions may be dropped with their
+              rows
     """
     found = Night()
     for t in tables:
@@ -201,7 +207,9 @@ def night(
 
 
 def _likes(t: TableState, s: PartitionSet) -> Partition | None:
-    """The newest partition that a new one can be like: of the grain, if there is one."""
+    """The newest partition that new ones can be created like: one of the same grain, if there
+    is one.
+    """
     usable = [p for p in s.parts if p.closed and p.movable and p.leaves]
     exact = [
         p
@@ -225,7 +233,7 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
     past = _gaps(t, s, now)
     used: set[str] = {p.label or p.name for p in s.parts} | {p.name for p in s.parts}
     for why, wanted in _wanted(t, s, now, past):
-        # an hour that clocks skip in spring is none
+        # an hour that is skipped when daylight saving time begins has no partition
         cells = [c for c in wanted if t.key.axis(c[0]) < t.key.axis(c[1])]
         if len(cells) > MOST_CREATED:
             text = (
@@ -233,7 +241,7 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
                 " tonight, the others in the next nights"
             )
             found.notes.append(Note(table=t.oid, what="create", text=text))
-            # the nearest to today
+            # those next to today
             cells = cells[:MOST_CREATED] if why == "premake" else cells[-MOST_CREATED:]
         if cells:
             new = tuple(_new(t, s, low, high, used) for low, high in cells)
@@ -253,26 +261,28 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
 
 
 def _gaps(t: TableState, s: PartitionSet, now: int) -> list[tuple[int, int]]:
-    """Ranges of the past without a partition, since the first partition and within `keep`."""
+    """Ranges of the past without a partition, after the start of the first partition and within
+    `keep`.
+    """
     grain, keep = t.rules.grain, t.rules.keep
     today = grid.cell_start(grain, cell_of(grain, now))
     begin = min((p.low for p in s.parts if p.low > MINUS_INFINITY), default=today)
     if begin >= today:
         return []
     found = [c for gap in uncovered(s.parts, begin, today) for c in _cells(grain, *gap)]
-    # what is past its retention would be removed again
+    # a partition past its retention would be removed again
     return found if keep is None else [c for c in found if c[1] > now - keep]
 
 
 def _wanted(
     t: TableState, s: PartitionSet, now: int, past: list[tuple[int, int]]
 ) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """Ranges that need a partition, by the reason."""
+    """Ranges that need a partition, by reason."""
     grain, rules = t.rules.grain, t.rules
     today = grid.cell_start(grain, cell_of(grain, now))
     last = grid.cell_start(grain, cell_of(grain, now + rules.premake - 1) + 1)
     if cover_end(s.parts, now) < now + rules.least:
-        # cut at today, so that what is created now does not reach into a gap of the past
+        # divided at today, so that new partitions do not reach into a gap of the past
         missing = [c for gap in uncovered(s.parts, today, last) for c in _cells(grain, *gap)]
         yield "premake", missing
     if rules.fill_gaps:
@@ -296,15 +306,15 @@ def _past_keep(t: TableState, s: PartitionSet, now: int) -> list[Partition]:
     keep = t.rules.keep
     if keep is None:
         return []
-    # what was moved to files stays
+    # partitions that were moved to files stay
     files = t.rules.retention == "externalize"
     return [p for p in s.parts if p.closed and p.high <= now - keep and (p.movable or not files)]
 
 
 def to_be_announced(t: TableState, s: PartitionSet, now: int) -> list[Partition]:
-    """Partitions whose drop is announced: they will be past their retention in seven days, or are.
+    """Partitions whose drop is announced: past their retention now, or in seven days.
 
-    now: as the key of the table counts
+    now: local time of the table's key
     """
     keep = t.rules.keep
     if t.rules.retention != "drop" or keep is None or t.kept:
@@ -314,15 +324,15 @@ def to_be_announced(t: TableState, s: PartitionSet, now: int) -> list[Partition]
 
 @dataclass
 class _Left:
-    """What is left of the limits of the night: partitions, and bytes that are copied."""
+    """The rest of the limits of the night: partitions, and bytes that are copied."""
 
     leaves: int
     bytes: int
 
 
 def _moved(due: list[Partition], left: _Left) -> list[Partition]:
-    """What is moved to files tonight; one of unknown size is the last, as is one that is larger than
-    what is left.
+    """Partitions that are moved to files tonight. A partition of unknown size, or one that is
+    larger than the rest of the limit, is the last one.
     """
     found = []
     for p in due[: max(left.leaves, 0)]:
@@ -336,7 +346,9 @@ def _moved(due: list[Partition], left: _Left) -> list[Partition]:
 def _retire(
     t: TableState, s: PartitionSet, now: int, found: Night, left: _Left, *, allow_drop: bool
 ) -> None:
-    """Add what is past its retention, and take it from what is left for the night."""
+    """Add partitions past their retention to the night, and subtract them from the rest of the
+    limits.
+    """
     due = _past_keep(t, s, now)
     if not due:
         return
@@ -366,13 +378,14 @@ def _retire(
 def _due(
     t: TableState, s: PartitionSet, now: int, excluded: Collection[Place], found: Night
 ) -> Iterator[tuple[Grain, list[Partition]]]:
-    """Runs of partitions that are to be merged, with the grain of their cell.
+    """Runs of partitions to merge, with the grain of their cell.
 
-    found: gets a note on those that would be too large
+    found: gets a note on merges that would be too large
     """
     large: list[Partition] = []
     past = {p.low for p in _past_keep(t, s, now)}
-    # a merge of what is announced would be announced as another partition, and the rest of its month merges with it or not at all
+    # Announced partitions are not merged: the merged partition would have to be announced again.
+    # The other partitions of their cell are not merged either.
     announced = to_be_announced(t, s, now)
     taken: set[int] = set()
     for grain, age in t.rules.rollups:
@@ -395,7 +408,7 @@ def _due(
                 size = sum(p.segment_bytes or 0 for p in run)
                 if len(run) < 2:
                     continue
-                # what would be too large in a year may do as months
+                # a merge that is too large for a year may be possible for months
                 if size > t.rules.max_leaf:
                     if grain is t.rules.rollups[-1][0]:
                         large.append(run[0])
@@ -411,7 +424,7 @@ def _due(
 
 
 def _of_known_size(t: TableState, run: list[Partition], found: Night) -> bool:
-    """Whether the sizes of all partitions are known; else a note says so."""
+    """Whether the sizes of all partitions are known; if not, add a note."""
     if all(p.bytes is not None for p in run):
         return True
     text = (
@@ -430,7 +443,9 @@ def _roll_up(
     copied: Mapping[Place, int],
     excluded: Collection[Place],
 ) -> None:
-    """Add merges, the oldest first, one table after the other, until the limits are reached."""
+    """Add merges until the limits are reached: the oldest first, one merge of each table in
+    turn.
+    """
     queues: list[list[RollUp]] = []
     for t in tables:
         if t.left_alone and t.rules.rollups:
@@ -455,7 +470,7 @@ def _roll_up(
                 found.waiting += len(merge.parts)
                 continue
             if merge.bytes > left.bytes:
-                # it goes on the next night where it stops tonight
+                # it continues on the next night where it stops tonight
                 merge = replace(merge, bytes=left.bytes, whole=False)
             found.rollups.append(merge)
             left.bytes -= merge.bytes

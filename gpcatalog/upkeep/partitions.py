@@ -1,4 +1,4 @@
-"""Partitioned tables as upkeep sees them: sets of partitions that cover stretches of time."""
+"""Partitioned tables as upkeep reads them: sets of partitions that cover ranges of time."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from gpcatalog.store.snapshot import Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class Partition:
-    """One partition of the level that is cut by time, with all that is below it.
+    """One partition of the level that is partitioned by time, with all partitions below it.
 
-    low, high: its range in local time (see TimeKey), OPEN_LOW and OPEN_HIGH where it has no end
-    oid:    0 for one that a forecast makes; label: partition name of Greenplum 6
-    filled: whether it has rows, None where unknown
-    bytes:  on all segments; segment_bytes: of its largest leaf on the fullest one; None where
-            unknown
+    low, high: its range in local time (see TimeKey), OPEN_LOW and OPEN_HIGH for open ends
+    oid:    0 for a partition of a forecast; label: partition name of Greenplum 6
+    filled: whether it has rows, None if unknown
+    bytes:  on all segments; segment_bytes: of its largest leaf on the fullest one; None if unknown
     schema: of its relation
-    movable: rows can be copied within the server: no external or foreign leaf
+    movable: whether rows can be copied within the server: no external or foreign leaf
     """
 
     low: int
@@ -51,9 +50,9 @@ class Partition:
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionSet:
-    """The partitions of one parent, in order of time.
+    """The partitions of one parent, ordered by time.
 
-    default: the default partition, None where there is none
+    default: the default partition, None if there is none
     unread:  names of partitions whose bounds could not be read, with the reason
     """
 
@@ -80,7 +79,7 @@ class RawPartition:
 
 @dataclass(kw_only=True)
 class RawSet:
-    """The partitions of one parent on the axis of the key's family, in its order."""
+    """The partitions of one parent on the axis of the key's family, ordered by their range."""
 
     parent: int
     parent_name: str
@@ -141,10 +140,10 @@ def raw_sets(
     level: int,
     range_of: Callable[[Bound], tuple[int, int] | None],
 ) -> list[RawSet]:
-    """Sets of partitions of the level that is cut by time, from the relations of one table.
+    """Sets of partitions of the level that is partitioned by time, from the relations of one table.
 
-    level: depth of these partitions; range_of: what a bound covers, None where the partition does
-    not count; raises ValueError for one that is not understood
+    level: depth of these partitions; range_of: returns the range of a bound, or None to skip the
+           partition; raises ValueError for a bound that it does not understand
     """
     tree = _Tree(relations)
     found: dict[int, RawSet] = {}
@@ -175,6 +174,6 @@ def raw_sets(
 def relations_by_root(
     snapshot: Snapshot, roots: Sequence[Root]
 ) -> Iterator[tuple[Root, list[Relation]]]:
-    """Every table with its relations, in order of oid."""
+    """Each table with its relations, ordered by OID."""
     read = relations_of(snapshot, [(r.oid, r.leaves) for r in roots])
     yield from zip(roots, read, strict=True)

@@ -1,4 +1,4 @@
-"""Tables for upkeep, read from a snapshot under a policy."""
+"""Read the tables for upkeep from a snapshot with a policy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpcatalog.upkeep.partitions import PartitionSet, raw_sets, relations_by_roo
 
 @dataclass(frozen=True, kw_only=True)
 class Unplanned:
-    """A table of which no upkeep is planned, and why."""
+    """A table for which no upkeep is planned, and the reason."""
 
     oid: int
     schema: str
@@ -31,7 +31,7 @@ class Unplanned:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadTable:
-    """A table that upkeep is planned for, with what was read of its habits.
+    """A table for which upkeep is planned, with the common properties of its partitions.
 
     shape: of its newest leaf
     """
@@ -43,7 +43,7 @@ class ReadTable:
 
 
 def _reason(root: Root, *, greenplum: bool) -> str:
-    """Why upkeep leaves a table alone; empty where it does not."""
+    """The reason why upkeep skips a table; empty if it does not."""
     if root.wishes.retention == "externalize" and not greenplum:
         return "retention externalize needs external tables, a feature of Greenplum"
     if "pg_partman" in root.facts:
@@ -56,7 +56,7 @@ def _reason(root: Root, *, greenplum: bool) -> str:
 def _habits(
     root: Root, relations: Sequence[Relation], now: int, *, classic: bool
 ) -> tuple[habits.Habits, list[PartitionSet]]:
-    """Habits and sets of one table. Raises Unclear."""
+    """Common properties and partition sets of one table. Raises Unclear."""
     if root.cut_level:
         raw = raw_sets(root, relations, root.cut_level, lambda b: interval(b, root.family))
         return habits.habits(root, raw, root.wishes, now, classic=classic)
@@ -74,10 +74,10 @@ def _habits(
 def read_tables(
     snapshot: Snapshot, roots: Sequence[Root], now: int, *, every: bool = False
 ) -> tuple[list[ReadTable], list[Unplanned]]:
-    """Tables that the policy names for upkeep, and those that cannot be planned.
+    """Tables that the policy selects for upkeep, and those that cannot be planned.
 
     roots: partitioned tables of the snapshot; now: microseconds since 1970, UTC
-    every: all tables, as if the policy named each
+    every: read all tables, as if the policy selected each
     """
     classic = generations.is_classic(snapshot.header["generation"])
     greenplum = generations.is_greenplum(snapshot.header["generation"])
@@ -97,7 +97,7 @@ def read_tables(
             )
             continue
         alone = "" if known.key.listed and not root.blocked else root.reason
-        # an external table takes the place of a partition, as the new one of a merge does
+        # an external table replaces a partition, as the new partition of a merge does
         removable = root.removable and root.wishes.retention != "externalize"
         state = TableState(
             oid=root.oid,
@@ -120,7 +120,7 @@ def read_tables(
 
 
 def named(policy: Policy) -> bool:
-    """Whether a policy names any table for upkeep."""
+    """Whether a policy selects any table for upkeep."""
     return bool(policy.default.automatic_maintenance) or any(
         rule.automatic_maintenance for rule in policy.table
     )

@@ -1,4 +1,4 @@
-"""Results of `gpcatalog upkeep`: rules that tables seem to follow, the coming nights, the state."""
+"""Results of `gpcatalog upkeep`: rules that the tables follow, the coming nights, the state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _day(at: int) -> str:
 
 
 class LeftAlone(msgspec.Struct, frozen=True):
-    """A table that upkeep does not maintain, and why."""
+    """A table that upkeep does not maintain, and the reason."""
 
     table: str
     reason: str
@@ -36,12 +36,12 @@ def left_alone(unplanned: Iterable[Unplanned]) -> list[LeftAlone]:
 
 
 class Cover(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the partitions of a table reach.
+    """How far into the future the partitions of a table reach.
 
-    until: first moment or number without a partition, as text; None where a partition has no end
-    days:  from now until then; of plain numbers: partitions after the newest rows
+    until: first moment or number without a partition, as text; None if a partition has no end
+    days:  from now until then; for plain numbers: partitions after the newest rows
     gaps:  ranges of the past without a partition
-    default_rows: whether the default partition has rows: null where there is none or it is unknown
+    default_rows: whether the default partition has rows: null if there is none or if it is unknown
     """
 
     until: str | None
@@ -51,7 +51,7 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cover_of(t: TableState, now: int) -> Cover:
-    """The cover of the parent that is covered least. now: microseconds since 1970, UTC."""
+    """The cover of the parent whose cover ends first. now: microseconds since 1970, UTC."""
     local = t.key.now(now)
     ends = [cover_end(s.parts, local) for s in t.sets]
     least = min(ends, default=local)
@@ -72,7 +72,7 @@ def cover_of(t: TableState, now: int) -> Cover:
 class TableAdoption(msgspec.Struct, frozen=True, kw_only=True):
     """The rules that one table seems to follow.
 
-    numbers: of one partition, where the key is a plain number, else 0; evidence: sentences
+    numbers: numbers of one partition if the key is a plain number, otherwise 0; evidence: sentences
     """
 
     table: str
@@ -100,7 +100,7 @@ class Adoption(msgspec.Struct, frozen=True, kw_only=True):
 def adoption(
     reader: Reader, tables: Sequence[ReadTable], unplanned: Sequence[Unplanned], now: int
 ) -> Adoption:
-    """Rules of every table. now: microseconds since 1970, UTC."""
+    """The rules that every table seems to follow. now: microseconds since 1970, UTC."""
     found = [
         TableAdoption(
             table=qualified(t.state.schema, t.state.name),
@@ -125,10 +125,10 @@ def adoption(
 class NightLine(msgspec.Struct, frozen=True, kw_only=True):
     """What one night does to one table.
 
-    created, merged, detached, externalized, dropped: partitions; into: those that come of merges;
-    unfinished: merges that continue on another night
+    created, merged, detached, externalized, dropped: number of partitions; into: partitions that
+    merges create; unfinished: merges that continue on another night
     bytes: copied by merges and to files (estimate); lock_seconds: longest time that readers wait
-    (estimate); both null where unknown; consent: what a person must have agreed to
+    (estimate); both null if unknown; consent: the option by which a person must agree
     """
 
     day: str
@@ -146,10 +146,10 @@ class NightLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TableForecast(msgspec.Struct, frozen=True, kw_only=True):
-    """Leaf partitions of a table now and after the last night, and the most in between.
+    """Leaf partitions of a table now, after the last night, and the maximum in between.
 
     rows, files: catalog rows and files on one segment (PostgreSQL: the server), by the cost model,
-    if new partitions are like those of today; null where they are not known
+                 if new partitions are like those of today; null if unknown
     """
 
     table: str
@@ -181,9 +181,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _costs(reader: Reader, table: ReadTable) -> tuple[float, float] | None:
-    """Catalog rows and files of a leaf of a table on one segment, on average; None where they are
-    not known.
-    """
+    """Average catalog rows and files of a leaf of a table on one segment; None if unknown."""
     rows = files = leaves = 0.0
     if table.root.level:
         for chunk in reader.chunks({table.root.index}):
@@ -193,9 +191,9 @@ def _costs(reader: Reader, table: ReadTable) -> tuple[float, float] | None:
     return (rows / leaves, files / leaves) if leaves else None
 
 
-# Greenplum 6.24.3, 1,000 column-oriented leaves: ADD of a partition 30 ms; with EXCHANGE and DROP of
-# the table built aside 48 ms (7 of them 334 ms); beside a default partition, which is dropped and
-# added again, 150 ms
+# Greenplum 6.24.3, 1,000 column-oriented leaves: ADD of a partition takes 30 ms. With EXCHANGE and
+# DROP of a table that was created before, it takes 48 ms (7 of them: 334 ms). With a default
+# partition, which is dropped and added again, it takes 150 ms.
 BUILT_ASIDE, BESIDE_DEFAULT = 48 / 30, 150 / 30
 
 
@@ -203,7 +201,7 @@ _GONE = {"drop": "dropped", "detach": "detached", "externalize": "externalized"}
 
 
 class _Locks:
-    """How long readers wait for the steps of a night, by the model of the time of DDL."""
+    """How long readers wait for the steps of a night, by the time model of DDL."""
 
     def __init__(self, reader: Reader) -> None:
         self.generation = reader.snapshot.header["generation"]
@@ -218,11 +216,13 @@ class _Locks:
         )
         found = 0.0
         if line.get("created"):
-            # elsewhere, ATTACH without a default partition lets readers and writers go on
+            # on other servers, readers and writers continue during ATTACH if there is no default
+            # partition
             each = add if default else 0.0
             if self.classic:
                 each = add * (BESIDE_DEFAULT if default else BUILT_ASIDE)
-            # beside a default partition, each is a step of its own unless its rows are moved
+            # with a default partition, each is a separate step unless rows of the default partition
+            # are moved
             alone = default and not table.state.rules.move_default
             found = each * (1 if alone else line["created"])
         if line.get("into"):
@@ -275,7 +275,7 @@ def calendar(
     days: int,
     now: int,
 ) -> Calendar:
-    """The calendar of nights, which are read once. now: microseconds since 1970, UTC."""
+    """The calendar of the nights. `nights` is iterated once. now: microseconds since 1970, UTC."""
     by_oid = {t.state.oid: t for t in tables}
     locks = _Locks(reader)
     lines: list[NightLine] = []
@@ -333,8 +333,8 @@ def calendar(
 class TableStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What is due for a table tonight.
 
-    wanted_days: cover that the policy asks for at least; unit: of the cover, "days" or
-    "partitions" (plain numbers)
+    wanted_days: minimum cover that the policy requires; unit: of the cover, "days" or "partitions"
+    (plain numbers)
     """
 
     table: str
@@ -385,7 +385,7 @@ def status(
 ) -> Status:
     """The state of upkeep.
 
-    runs: of the journal, the newest last; None where there is no journal
+    runs: from the journal, newest last; None if there is no journal
     """
     states = [t.state for t in tables]
     tonight = night(states, now, limits)

@@ -1,4 +1,4 @@
-"""Merges of a night as steps of a plan, so that a migration writes them with all its proofs."""
+"""Merges of a night as steps of a plan, so that a migration writes them with all its checks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpcatalog.upkeep.night import RollUp
 
 
 def _groups(problem: Problem, action: RollUp) -> Iterator[int]:
-    """Candidates of a problem that lie within the partitions of a merge, without overlaps, the
+    """Candidates of a problem that contain only partitions of a merge, without overlaps,
     longest first.
     """
     oids = {p.oid for p in action.parts}
@@ -43,8 +43,8 @@ def _groups(problem: Problem, action: RollUp) -> Iterator[int]:
 
 
 def _option(problem: Problem, group: int, wished: str) -> int | None:
-    """The storage of a merged partition: the one that the policy names, else as its newest part;
-    None where neither is possible.
+    """The storage of a merged partition: the one that the policy sets, otherwise that of its
+    newest part; None if neither is possible.
     """
     allowed = {n for n, may in enumerate(problem.groups.allowed) if bool(may[group])}
     named = next((n for n, t in enumerate(TARGETS) if t is not None and t.value == wished), KEEP)
@@ -54,7 +54,9 @@ def _option(problem: Problem, group: int, wished: str) -> int | None:
 def merge_steps(
     reader: Reader, root: Root, actions: Sequence[RollUp]
 ) -> tuple[list[Merge], list[tuple[RollUp, str]]]:
-    """Steps of a plan for merges of one table, and those that are not possible, with the reason."""
+    """Steps of a plan for the merges of one table, and merges that are not possible, with the
+    reason.
+    """
     [relations] = relations_of(reader.snapshot, [(root.oid, root.leaves)])
     found: list[Merge] = []
     refused: list[tuple[RollUp, str]] = []
@@ -83,7 +85,8 @@ def merge_steps(
                 step = builder.merge(
                     a, b, slot, option, comps[g], np.asarray(stay[a:b]).sum(axis=0)
                 )
-                # the journal keeps what was merged: the same range may come again as other tables
+                # the journal keeps the IDs of finished merges: the same range may be merged again
+                # from other tables
                 oids = [str(u.oid) for u in step.units]
                 step = msgspec.structs.replace(step, id=step_id("merge", step.id, *oids))
                 found.append(_with_losses(root, step))

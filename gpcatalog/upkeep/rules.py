@@ -1,4 +1,4 @@
-"""What the owner wants of one table, ready for use: the policy, and what its partitions show."""
+"""The rules of one table, from the policy and from the properties of its partitions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from gpcatalog.planner.policy import Policy, ResolvedPolicy, Upkeep, check_zone,
 from gpcatalog.upkeep import naming
 from gpcatalog.upkeep.habits import Habits
 
-ANNOUNCED = 7 * DAY  # a drop is announced so long before; upkeep.part of the journal has it, too
-NIGHTS_LEFT = 2  # nights that the cover lasts at least, whatever `premake_batch` says
-# of each grain: how far ahead partitions are created where the policy does not say
+# how long before a drop it is announced; upkeep.part of the journal has the same value
+ANNOUNCED = 7 * DAY
+NIGHTS_LEFT = 2  # nights that the cover lasts at least, for any value of `premake_batch`
+# by grain: how far ahead partitions are created if the policy does not set it
 PREMAKE_DAYS = {
     Grain.HOUR: 3.0,
     Grain.DAY: 14.0,
@@ -26,14 +27,15 @@ PREMAKE_DAYS = {
 
 @dataclass(frozen=True, kw_only=True)
 class TableRules:
-    """What holds for one table; times in microseconds.
+    """Rules of one table; times in microseconds.
 
-    premake: how far ahead of now the cover reaches; batch: how far it may fall short of that
-    rollups: grains that old partitions are merged into, each with its age, coarse ones first
-    keep:    age at which a partition is past its retention, None: never
-    hot:     partitions with anything younger are not merged
-    quiet:   seconds for which partitions must not have been written before they are merged
-    max_leaf: bytes of a merged partition on the fullest segment
+    premake: how far ahead of now the cover reaches; batch: how much shorter it may become
+    rollups: grains into which old partitions are merged, each with the minimum age, coarse ones
+             first
+    keep:    age at which a partition is past its retention; None: never
+    hot:     age; partitions that contain anything younger are not merged
+    quiet:   seconds without writes after which partitions may be merged
+    max_leaf: maximum size of a merged partition on the fullest segment, in bytes
     """
 
     grain: Grain
@@ -52,18 +54,20 @@ class TableRules:
 
     @property
     def least(self) -> int:
-        """How far the cover reaches at least, so that a missed night does no harm."""
+        """The minimum cover after now, so that a missed night does no harm."""
         return max(self.premake - self.batch, min(self.premake, NIGHTS_LEFT * DAY))
 
     @property
     def cover_days(self) -> float:
-        """Days of cover below which something is wrong: what a night leaves, a day later."""
+        """Days of cover below which something is wrong: the minimum after a night, one day
+        later.
+        """
         return round(max(0, min(self.least, self.premake - DAY)) / DAY, 2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NightLimits:
-    """Limits of one night over all tables: partitions, bytes, seconds."""
+    """Limits of one night for all tables: partitions, bytes, seconds."""
 
     max_leaves: int
     max_rewrite: int
@@ -120,7 +124,7 @@ def rules_of(wishes: ResolvedPolicy, habits: Habits, *, classic: bool) -> TableR
 
 
 def without_effect(wishes: ResolvedPolicy, habits: Habits) -> tuple[str, ...]:
-    """Sentences on keys of the policy that have no effect on a table."""
+    """Sentences on policy keys that have no effect on a table."""
     key, found = habits.key, []
     kind = "plain numbers" if key.width else "lists"
     if (key.width or key.listed) and wishes.grains_named:
@@ -135,7 +139,7 @@ def without_effect(wishes: ResolvedPolicy, habits: Habits) -> tuple[str, ...]:
 
 
 def check(policy: Policy) -> None:
-    """Raise CatalogError for names of time zones and templates of names that are wrong."""
+    """Raise CatalogError for invalid time zone names and invalid name templates."""
     for where, rule in (
         ("default", policy.default),
         *((f"table[{n}]", rule) for n, rule in enumerate(policy.table)),

@@ -1,4 +1,6 @@
-"""Steps of a night that no plan has: partitions are created, and go when they are past retention."""
+"""Steps of a night that plans do not have: create partitions, and remove those past their
+retention.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,10 @@ class NewUnit(msgspec.Struct, frozen=True):
 
 
 class Create(op.Step, frozen=True, omit_defaults=True, tag="create", kw_only=True):
-    """Partitions of one parent are created like another one.
+    """Partitions of one parent are created like an existing one.
 
     move: rows of these ranges in the default partition are moved into them
-    only_with_rows: nothing is created where the default partition has no such rows
+    only_with_rows: nothing is created if the default partition has no such rows
     """
 
     like: op.Unit
@@ -43,8 +45,8 @@ class Create(op.Step, frozen=True, omit_defaults=True, tag="create", kw_only=Tru
 class Retire(op.Step, frozen=True, omit_defaults=True, tag="retire", kw_only=True):
     """Partitions past their retention are detached, moved to files, or dropped with their rows.
 
-    how: "detach", "externalize" or "drop"; schema: where detached ones go, empty: they stay in
-    their schema; location: of the files of the one that is moved
+    how: "detach", "externalize" or "drop"; schema: new schema of detached partitions (empty: they
+         stay in their schema); location: of the files of the partition that is moved
     """
 
     how: str
@@ -54,19 +56,21 @@ class Retire(op.Step, frozen=True, omit_defaults=True, tag="retire", kw_only=Tru
 
 
 def _term(like: Term, text: str) -> Term:
-    """A value spelled as another one is."""
+    """Write a value in the same notation as another one."""
     sql = like.sql.replace(like.value, text, 1) if like.value else text
     return Term(TermKind.VALUE, sql, text)
 
 
 def bound_text(t: TableState, like: Partition, new: NewPartition, *, classic: bool) -> str:
-    """The bound of a new partition as the server spells it, after the bound of another one."""
+    """The bound of a new partition as the server prints it, in the notation of an existing
+    partition.
+    """
     found: Bound = parse(like.bound)
     if found.kind is BoundKind.LIST:
         value = next(v for v in found.values if v.kind is TermKind.VALUE)
         one = replace(found, values=(_term(value, t.key.text(new.low)),))
         return joined_list([one], classic=classic)
-    assert found.lower is not None  # a partition with both ends
+    assert found.lower is not None  # the partition has both ends
     assert found.upper is not None
     low = _term(found.lower[0], t.key.text(new.low))
     high = _term(found.upper[0], t.key.text(new.high))
@@ -81,8 +85,8 @@ def _unit(p: Partition) -> op.Unit:
 def create_steps(
     t: TableState, s: PartitionSet, action: CreateAction, *, classic: bool
 ) -> list[Create]:
-    """The steps that create partitions below one parent: one for all, or one for each where the
-    rows of the default partition decide whether it can be created.
+    """The steps that create partitions below one parent: one step for all, or one for each
+    partition if rows of the default partition decide whether it can be created.
     """
     alone = action.why == "default rows" or (s.default is not None and not t.rules.move_default)
     groups = [[n] for n in action.new] if alone else [list(action.new)]
@@ -115,10 +119,10 @@ def _create(
 
 
 def location_of(template: str, t: TableState, p: Partition, database: str, day: date) -> str:
-    """Where the rows of a partition are written: {file} of a template is the names of database,
-    schema and partition, and the date, which no other partition has.
+    """The location to which the rows of a partition are written. {file} in the template is replaced
+    by the names of database, schema and partition, and the date; no other partition has the same.
 
-    Names are encoded as in URLs, points included.
+    Names are encoded as in URLs, including periods.
 
     >>> from types import SimpleNamespace as Some
     >>> p = Some(schema="s.x", name="t_1_prt_1")
@@ -133,10 +137,10 @@ def location_of(template: str, t: TableState, p: Partition, database: str, day: 
 def retire_step(
     t: TableState, s: PartitionSet, parts: Sequence[Partition], database: str, day: date
 ) -> Retire:
-    """The step that takes partitions past their retention out of the table.
+    """The step that removes partitions past their retention from the table.
 
-    database, day (of the night, UTC): for names of files; partitions that are moved to files come
-    one by one
+    database, day (of the night, UTC): for file names; partitions that are moved to files are passed
+    one at a time
     """
     shown = t.key.shown(parts[0].low), t.key.shown(parts[-1].high)
     how = t.rules.retention

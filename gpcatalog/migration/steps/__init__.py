@@ -1,5 +1,5 @@
-"""Steps of a plan, one module a kind: what refuses it, its operations, their rollback, their SQL
-and their text.
+"""Steps of a plan, one module per kind: refusals, operations, their rollback, their SQL and their
+text.
 
 A new kind of step is a class in `gpcatalog/planner/operations.py`, a module here that registers a
 handler, and its import below.

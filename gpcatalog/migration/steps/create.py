@@ -1,6 +1,7 @@
-"""Create partitions like an existing one: built aside with everything that it has, then attached.
+"""Create partitions like an existing one: built as staging tables with all its properties, then
+attached.
 
-Rows of their ranges in the default partition are moved into them where that is asked for.
+If requested, rows of their ranges in the default partition are moved into them.
 """
 
 from __future__ import annotations
@@ -49,11 +50,12 @@ from gpcatalog.upkeep.steps import Create, NewUnit
 class CreatePartitions(PartitionOperation):
     """New partitions of one parent, each like `like`.
 
-    likes: it, and all that is below it; swaps: for each new partition, what attaches it
-    closed: row security is enabled for some of them, which get it without policies
-    move:  rows of the default partition are moved into them; only_with_rows: and nothing is
-           created without such rows
-    unmoved: why they are not, although the policy asks for it
+    likes: `like`, and everything below it; swaps: for each new partition, the operation that
+           attaches it
+    closed: whether row security is enabled for some of them, without policies
+    move:  whether rows of the default partition are moved into them; only_with_rows: whether
+           nothing is created without such rows
+    unmoved: why rows are not moved, although the policy requires it
     """
 
     like: Relation
@@ -89,7 +91,7 @@ class CreatePartitions(PartitionOperation):
         return [*super().reads(), *(r.sql for r in self.likes)]
 
     def writes(self) -> list[str]:
-        # where rows are deleted, triggers and rules would run
+        # triggers and rules would run when rows are deleted
         found = [leaf.sql for leaf in self.default.leaves] if self.move and self.default else []
         return [*found, *(qualified(s.schema, s.name) for w in self.swaps for s in w.stages)]
 
@@ -130,14 +132,15 @@ class CreatePartitions(PartitionOperation):
 
     def _locks(self, writer: Writer, context: Context) -> list[str]:
         if writer.classic:
-            # what came into the default partition until now would stay there, and not be found
+            # rows that were inserted into the default partition until now would stay there, and not
+            # be found
             checks = [
                 writer.nothing_in_default(leaf.sql, swap.range_predicate)
                 for leaf in (self.default.leaves if self.default is not None else ())
                 for swap in self.swaps
             ]
             return [*writer.readers_out(context, self.parent, (), self.default), *checks]
-        # ATTACH needs no more of the parent: readers and writers go on
+        # ATTACH needs no stronger lock on the parent: readers and writers continue
         quiet = literal(f"LOCK TABLE ONLY {self.parent.sql} IN SHARE UPDATE EXCLUSIVE MODE")
         if self.default is None:
             return [call("lock", quiet)]
@@ -162,7 +165,7 @@ class CreatePartitions(PartitionOperation):
             unused = [top, *(qualified(s.schema, s.name) for s in swap.default_stages)]
         moves = [*attached[Phase.SWAP], *attached[Phase.FINISH]]
         found = [f"IF NOT {there} THEN", *("    " + line for line in moves)]
-        if self.move:  # its rows would have to go back
+        if self.move:  # its rows would have to be moved back
             said = literal(f"another session created a partition {made.bound} meanwhile")
             found += ["ELSE", f"    RAISE EXCEPTION '%', {said};"]
         else:
@@ -170,7 +173,7 @@ class CreatePartitions(PartitionOperation):
         return [*found, "END IF;"]
 
     def _rows_of_default(self, context: Context) -> list[str]:
-        """The statement that ends the step where the default partition has none of its rows, or
+        """The statement that ends the step if the default partition has none of its rows, or
         has some that are not moved.
         """
         if self.default is None or (self.move and not self.only_with_rows):
@@ -190,7 +193,7 @@ class CreatePartitions(PartitionOperation):
         return [f"IF {some} THEN RAISE INFO '%', {said}; RETURN; END IF;"]
 
     def _moved(self, writer: Writer, context: Context, stages: Sequence[StagingTable]) -> Phases:
-        """Copy the rows out of the default partition, compare them, and delete them there."""
+        """Copy the rows from the default partition, compare them, and delete them there."""
         assert self.default is not None
         (default,) = self.default.leaves
         plan, step = literal(context.plan), literal(self.id)
@@ -230,7 +233,9 @@ class CreatePartitions(PartitionOperation):
 
 
 class _Creation:
-    """New partitions of a live table, from what the one has that they are like."""
+    """New partitions of a live table, with the properties of the partition that they are
+    created like.
+    """
 
     def __init__(self, live: LiveTable, step: Create) -> None:
         self.live, self.step, self.table = live, step, live.table
@@ -243,7 +248,7 @@ class _Creation:
         self._obstacles()
 
     def _obstacles(self) -> None:
-        """Raise Refusal for what a new partition cannot have, or would lack."""
+        """Raise Refusal for properties that a new partition cannot have, or would lack."""
         live, leaves = self.live, self.table.leaves(self.like.oid)
         if not leaves:
             raise Refusal(f"{self.like.name} has no partitions below it yet")
@@ -269,7 +274,7 @@ class _Creation:
             )
 
     def _unmoved(self) -> str:
-        """Why rows of the default partition are not moved; empty where they are."""
+        """Why rows of the default partition are not moved; empty if they are."""
         if self.default is None or len(self.default.leaves) != 1 or self.default.middles:
             return "rows of a default partition with subpartitions are not moved"
         for oid in (self.table.root.oid, self.default.relation.oid):
@@ -282,10 +287,10 @@ class _Creation:
         return ""
 
     def _traits(self, leaf: Relation) -> Traits:
-        """What a new leaf has from the one that it is like.
+        """The traits that a new leaf gets from the leaf that it is created like.
 
-        A CHECK that the table does not have describes that one's own rows, and so do statistics
-        objects, whose names are in use.
+        Not included are CHECK constraints that the table does not have, and statistics objects:
+        they describe only the rows of the old leaf, and names of statistics objects are in use.
         """
         root = self.table.traits[self.table.root.oid]
         return {
@@ -300,9 +305,10 @@ class _Creation:
     def _protected(
         self, dress: PropertyStatements, relation: Relation, final: str
     ) -> PropertyStatements:
-        """The statements, and the one that enables row security where the relation has it.
+        """The statements, and the statement that enables row security if the relation has it.
 
-        The new one has the same privileges, and would show its rows to everybody who has them.
+        The new relation has the same privileges, and would show its rows to everybody with these
+        privileges.
         """
         if not self._closed(relation):
             return dress
@@ -323,12 +329,12 @@ class _Creation:
         return name
 
     def made(self, number: int, new: NewUnit) -> tuple[NewPartition, str]:
-        """The new partition, and what each of its rows satisfies."""
+        """The new partition, and the condition that all its rows satisfy."""
         live, table, like = self.live, self.table, self.like
         name, label = self._name(new), new.label
         by_columns = self.parent.split_by_columns
         mine = predicate(parse(new.bound), *live.key(self.parent)) if by_columns else "true"
-        # names of what lies between, by path, before and after
+        # names of intermediate partitions, by path, before and after
         names: dict[tuple[str, ...], tuple[str, str]] = {(): (like.name, name)}
         middles = []
         for m in subtree.middles(table, like, live.addresses(like)):

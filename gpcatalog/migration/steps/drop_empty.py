@@ -1,4 +1,4 @@
-"""Drop empty partitions: looked at again under the lock; the rollback creates them again, empty."""
+"""Drop empty partitions: checked again under the lock; the rollback creates them again, empty."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from gpcatalog.planner import operations as op
 
 @dataclass(frozen=True, kw_only=True)
 class DropPartitions(PartitionOperation):
-    """Empty partitions of one parent go."""
+    """Empty partitions of one parent are dropped."""
 
     def summary(self) -> str:
         return f"drop {plural(len(self.gone), 'empty partition')}"
@@ -71,7 +71,7 @@ class DropPartitions(PartitionOperation):
 
 
 def _expect_empty(leaf: str) -> str:
-    """Return the statement that stops where a leaf that was to be empty has rows."""
+    """Return the statement that stops if a leaf that should be empty has rows."""
     said = literal(f"changed since it was planned: {leaf} was empty and now contains rows")
     return f"IF EXISTS (SELECT 1 FROM ONLY {leaf}) THEN RAISE EXCEPTION '%', {said}; END IF;"
 
@@ -126,13 +126,13 @@ def _created_again(
     above: str,
     default: Unit | None,
 ) -> ReplacePartitions:
-    """Return what creates dropped partitions again, empty.
+    """Return the operation that creates dropped partitions again, empty.
 
-    Columns are the root's: it is there whatever else the plan did to the table.
+    Columns are those of the root, which exists after any other change of the plan.
     """
     by_columns = (
         parent.split_by_columns
-    )  # of an expression, attaching proves that the default partition has none of the rows
+    )  # for an expression, attaching proves that the default partition has none of the rows
     digest = re.sub(r"\W", "", id.removeprefix("undo-").removeprefix("drop-empty-"))[:16]
     made = []
     number = 0
@@ -176,8 +176,9 @@ def _created_again(
 def _default_alone(
     live: LiveTable, units: Sequence[Relation], parent: Relation, default: Unit | None
 ) -> bool:
-    """Return whether only the default partition is left on Greenplum 6, which cannot drop the last
-    partition: what comes again is split off it. Raises Refusal where that is not possible.
+    """Return whether only the default partition is left on Greenplum 6, which cannot drop the
+    last partition. Then restored partitions are split off from it. Raises Refusal if that is
+    not possible.
     """
     going = {u.oid for u in units} | live.dropped
     if not live.classic or default is None:
@@ -193,13 +194,15 @@ def _default_alone(
 
 
 def _locks_of(live: LiveTable, units: list[Relation]) -> int:
-    # the table's leaves once, and of what goes its indexes and auxiliary relations
+    # the table's leaves once; for removed leaves, also their indexes and auxiliary relations
     gone = [leaf for u in units for leaf in live.table.leaves(u.oid)]
     return len(live.table.relations) + sum(4 + len(live.table.indexes[leaf.oid]) for leaf in gone)
 
 
 def _parts(live: LiveTable, units: list[Relation]) -> list[list[Relation]]:
-    """Return the units in transactions that take at most half of the lock table. Raises Refusal."""
+    """Divide the units into transactions that need at most half of the lock table. Raises
+    Refusal.
+    """
     if live.slots is None:
         return [units]
     found: list[list[Relation]] = [[]]

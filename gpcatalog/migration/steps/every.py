@@ -1,5 +1,5 @@
-"""Reconfigure steps for scripts that add partitions by EVERY: nothing on the server to change, a
-sentence for whoever runs them.
+"""Reconfigure steps for scripts that add partitions with EVERY: nothing is changed on the
+server. A sentence is written for the person who runs the scripts.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Externalise: a cold leaf of Greenplum is exchanged with a readable external table; who runs the
-file fills in the location of its files, or a policy of upkeep has it.
+"""Externalise: exchange a cold leaf of Greenplum with a readable external table. The person who
+runs the file specifies the location of its files, or an upkeep policy contains it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class MoveToExternal(PartitionOperation):
     """A leaf is exchanged with a readable external table over files.
 
     name: of the external table while it is created; file_bytes: wanted size of a file
-    location: where the rows are written and read; empty: who runs the file fills it in
+    location: where the rows are written and read; empty: the person who runs the file fills it in
     required: columns with NOT NULL, which the external table needs to become a partition
-    stage: for the rollback: the leaf as it was, built from the external table's rows
+    stage: for the rollback: the old leaf, built from the external table's rows
     """
 
     leaf: Relation
@@ -53,7 +53,7 @@ class MoveToExternal(PartitionOperation):
 
     @property
     def unit(self) -> Unit:
-        """The one partition that goes."""
+        """The only partition that is removed."""
         return self.gone[0]
 
     def summary(self) -> str:
@@ -75,7 +75,7 @@ class MoveToExternal(PartitionOperation):
 
 
 def _translate(live: LiveTable, step: op.Externalise, ask: ProbeRunner) -> Translation:
-    """The leaf is exchanged with an external table; the rollback loads its rows again."""
+    """Exchange the leaf with an external table; the rollback loads its rows again."""
     if len(step.leaves) != 1:
         raise Refusal("it has subpartitions, and each would need its own location")
     unit = live.live(step.units[0].oid, step.units[0].name, step.units[0].bound)
@@ -145,11 +145,11 @@ register(StepHandler(_translate), "externalise")
 
 
 READ, WRITE = f"{SCHEMA}.read_from", f"{SCHEMA}.write_to"
-"""Settings that whoever runs the file fills in."""
+"""Settings that the person who runs the file fills in."""
 
 
 def _places(change: MoveToExternal) -> str:
-    """The settings to be filled in, and what they mean."""
+    """The settings to be filled in, with an explanation."""
     if change.location:
         place = literal(change.location)
         return f"SET {READ} = {place};\nSET {WRITE} = {place};\n"
@@ -164,7 +164,7 @@ def _places(change: MoveToExternal) -> str:
 
 
 def _expect_places(leaf: Relation) -> str:
-    """The statement that stops the step unless the settings were filled in."""
+    """The statement that stops the step unless the settings are filled in."""
     filled = (
         "RAISE EXCEPTION '%',"
         f" {literal(f'fill in {READ} and {WRITE} above this step of {leaf.sql}: nothing was changed')};"
@@ -180,9 +180,9 @@ def _expect_places(leaf: Relation) -> str:
 def _create_external(
     leaf: Relation, name: str, *, kind: str = "", setting: str, tail: str = ""
 ) -> str:
-    """The statement that makes an external table like a leaf over the locations of a setting.
+    """The statement that creates an external table like a leaf, for the locations of a setting.
 
-    kind: "WRITABLE " or empty; tail: what follows its format
+    kind: "WRITABLE " or empty; tail: text after its format
     """
     locations = (
         "(SELECT pg_catalog.string_agg(pg_catalog.quote_literal(l), ', ') FROM"
@@ -199,8 +199,8 @@ def _create_external(
 def _given(leaf: Relation, *, classic: bool) -> list[Grant]:
     """The grants of a leaf that the external table gets: those of roles that may read it.
 
-    On Greenplum 6, EXCHANGE gives it all of the leaf, without their dependency rows: granted
-    before, they are there.
+    On Greenplum 6, EXCHANGE gives it all grants of the leaf, but without their dependency rows. If
+    they are granted before, these rows exist.
     """
     return [g for g in leaf.grants if not g.revoked and (classic or "SELECT" in g.privileges)]
 
@@ -208,8 +208,8 @@ def _given(leaf: Relation, *, classic: bool) -> list[Grant]:
 def _written_out(
     context: Context, change: MoveToExternal, table: str, *, classic: bool
 ) -> list[str]:
-    """The statements that write the rows to files, where that is asked for, and make the external
-    table over them.
+    """The statements that write the rows to files, if requested, and create the external table
+    for these files.
     """
     leaf = change.leaf
     sink = qualified(leaf.schema, change.name + "w")
@@ -241,8 +241,8 @@ def _written_out(
 def _move_out(
     writer: Writer, context: Context, change: MoveToExternal, *, whole: bool
 ) -> list[str]:
-    """Settings to be filled in, and the transaction: rows are written out, read back, compared, and
-    the leaf exchanged.
+    """The settings to be filled in, and the transaction: rows are written to files, read back
+    and compared, and the leaf is exchanged.
     """
     leaf = change.leaf
     table = qualified(leaf.schema, change.name)
@@ -279,10 +279,10 @@ def _move_out(
 
 
 def _load_back(writer: Writer, context: Context, change: MoveToExternal) -> list[str]:
-    """Return the rollback: the external table's rows are copied into a leaf as it was, compared,
-    and it takes the external table's place.
+    """Return the rollback: the external table's rows are copied into a leaf like the old one and
+    compared, and this leaf replaces the external table.
 
-    The files stay where they are.
+    The files are kept.
     """
     leaf, stage = change.leaf, change.stage
     assert stage is not None

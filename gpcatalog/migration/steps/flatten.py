@@ -1,5 +1,5 @@
-"""Flatten: a level with one partition a parent is taken out; each leaf takes its parent's place,
-and no row is copied.
+"""Flatten: remove a level with one partition per parent. Each leaf replaces its parent, and no
+row is copied.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from gpcatalog.planner import operations as op
 
 @dataclass(frozen=True, kw_only=True)
 class FlattenLevel(Operation):
-    """A leaf takes the place of its parent, which has no other, or (not `up`) the parent comes back
-    over it.
+    """A leaf replaces its parent, which has no other leaf, or (not `up`) the parent is restored
+    above it.
 
-    middle: the intermediate; leaf: with the name and bound it has below it
+    middle: the intermediate; leaf: with its name and bound below the intermediate
     indexes: of the leaf: names below the intermediate and in its place
-    predicate: what every row lies in; below: what every row lies in besides, once the parent is
-               back
-    above: the intermediate with all it has
+    predicate: condition of all rows; below: additional condition of all rows after the parent is
+               restored
+    above: the intermediate with all its properties
     """
 
     parent: Relation
@@ -85,7 +85,7 @@ class FlattenLevel(Operation):
         return [(relation.schema, relation.name), *((schema, name) for name in indexes)]
 
     def owners(self, *, classic: bool) -> list[Relation]:
-        # not up, the leaf has the name of the middle
+        # if not up, the leaf has the name of the intermediate
         return [self.middle, self.leaf] if self.up else [self.middle]
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
@@ -93,7 +93,7 @@ class FlattenLevel(Operation):
 
 
 def _translate(live: LiveTable, step: op.Flatten, ask: ProbeRunner) -> Translation:
-    """Every leaf takes the place of its parent, a transaction each."""
+    """Replace every parent by its leaf, one transaction each."""
     if live.classic:
         raise Refusal(op.NO_FLATTEN)
     return [_flattened(live, step, n) for n in range(len(step.units))]
@@ -115,9 +115,9 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
     live.leaf_obstacles(both)
     live.refuse_partly_unlogged(both)
     live.refuse_dependents(middle, but=("own check",))
-    live.taken_indexes -= {i.name for i in table.indexes[middle.oid]}  # they go with it
-    # a hash partition that is the only one takes all rows; of an expression, attaching it again
-    # proves them
+    live.taken_indexes -= {i.name for i in table.indexes[middle.oid]}  # these are dropped with it
+    # if a hash partition is the only one, it accepts all rows; for an expression, attaching it
+    # again proves the rows
     every = (
         leaf.is_default or parse(leaf.bound).kind is BoundKind.HASH or not middle.split_by_columns
     )
@@ -153,7 +153,7 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
 
 
 def _lost(live: LiveTable, middle: Relation, leaf: Relation) -> list[str]:
-    """What the intermediate has, and the leaf that takes its place does not."""
+    """Properties of the intermediate that the leaf that replaces it does not have."""
     traits, encoded = live.table.traits, leaf.storage == "ao_column"
     found = [
         *grants_lost(leaf.grants, [middle], leaf.name),
@@ -169,7 +169,7 @@ register(StepHandler(_translate, divisible=True), "flatten")
 
 
 def _take_out(change: FlattenLevel) -> tuple[list[str], list[str]]:
-    """The statements that put the leaf in its parent's place, and those that follow."""
+    """The statements that replace the parent by the leaf, and the statements that follow."""
     middle, leaf = change.middle, change.leaf
     above = qualified(middle.schema, middle.name)
     low = qualified(leaf.schema, leaf.name)
@@ -188,7 +188,7 @@ def _take_out(change: FlattenLevel) -> tuple[list[str], list[str]]:
 
 
 def _put_in(writer: Writer, change: FlattenLevel) -> tuple[list[str], list[str]]:
-    """The statements that make the level again over the leaf, and those that follow."""
+    """The statements that restore the level above the leaf, and the statements that follow."""
     middle, leaf = change.middle, change.leaf
     above = qualified(middle.schema, middle.name)
     low = qualified(leaf.schema, leaf.name)
@@ -213,13 +213,11 @@ def _put_in(writer: Writer, change: FlattenLevel) -> tuple[list[str], list[str]]
 def _flatten(
     writer: Writer, context: Context, change: FlattenLevel, *, done: str, whole: bool
 ) -> list[str]:
-    """The transactions that take a level out over one leaf, or put it in again: no row is
-    copied.
-    """
+    """The transactions that remove a level above one leaf, or restore it: no row is copied."""
     middle, leaf = change.middle, change.leaf
     above = qualified(middle.schema, middle.name)
     low = qualified(leaf.schema, leaf.name)
-    # up: the leaf takes the parent's name; down: it has that name now
+    # up: the leaf gets the parent's name; down: it has that name now
     here = low if change.up else above
     shown = leaf if change.up else replace(leaf, name=middle.name, bound=middle.bound)
     parts = [middle, leaf] if change.up else [shown]

@@ -1,5 +1,5 @@
-"""Reconfigure pg_partman: it makes partitions of the plan's grain from then on, behind one that
-fills the gap to the first of them.
+"""Reconfigure pg_partman: from then on, it creates partitions of the plan's grain, after a
+partition that fills the gap before the first of them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from gpcatalog.planner import operations as op
 
 @dataclass(frozen=True, kw_only=True)
 class PartmanReconfigure(Operation):
-    """pg_partman makes partitions of another grain.
+    """pg_partman creates partitions of another grain.
 
     home:  quoted schema of pg_partman; version: its major version
-    table: as part_config spells it; time: whether it is split by time, else by a number
-    now, wanted: columns of part_config; back: put the old values back
+    table: as in part_config; time: whether it is partitioned by time, otherwise by a number
+    now, wanted: columns of part_config; back: whether the old values are restored
     """
 
     home: str
@@ -51,7 +51,7 @@ class PartmanReconfigure(Operation):
 def _configuration(
     live: LiveTable, step: op.Reconfigure, ask: ProbeRunner, *, home: dict[str, Any]
 ) -> dict[str, Any]:
-    """The table's row of part_config. Raises Refusal where it has none, or one that the step cannot
+    """The table's row of part_config. Raises Refusal if it has none, or one that the step cannot
     change.
 
     home: row of the probe partman_home
@@ -83,7 +83,7 @@ def _configuration(
 
 
 def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Translation:
-    """pg_partman's configuration follows the plan."""
+    """Adapt pg_partman's configuration to the plan."""
     if not any(isinstance(s, op.Merge) for s in live.accepted):
         raise Refusal("the merges that this step depends on were refused")
     home = ask("partman_home")
@@ -128,7 +128,7 @@ register(StepHandler(_translate), "reconfigure pg_partman")
 
 
 def _reconfigure(context: Context, change: PartmanReconfigure, *, done: str) -> list[str]:
-    """The transaction that changes the configuration, or puts it back."""
+    """The transaction that changes the configuration, or restores it."""
     forth = change.id.removeprefix("undo-")
     sign = "=" if done == "done" else "<>"
     plan, table = literal(context.plan), literal(change.table)
@@ -190,16 +190,15 @@ def _reconfigure(context: Context, change: PartmanReconfigure, *, done: str) -> 
 
 
 def _forward(change: PartmanReconfigure) -> list[str]:
-    """The statements that set the new grain, behind a partition that fills the gap to its first
-    whole cell.
+    """The statements that set the new grain, after a partition that fills the gap before its
+    first whole cell.
     """
     interval = literal(dict(change.wanted)["partition_interval"])
     new = f"{interval}::{'interval' if change.time else 'bigint'}"
     return [
         *_as_planned(change),
         lock_from_readers([change.root.sql]),
-        # boundaries as pg_partman will reckon them: by the time zone of the server, not of this
-        # session
+        # compute boundaries as pg_partman does: in the time zone of the server, not of this session
         "EXECUTE 'SET LOCAL TimeZone TO DEFAULT';",
         (
             "-- swap: create a partition up to the start of the first new interval, change the"
@@ -215,7 +214,9 @@ def _forward(change: PartmanReconfigure) -> list[str]:
 
 
 def _as_planned(change: PartmanReconfigure) -> list[str]:
-    """The statements that stop the step where the interval is another, or the template gone."""
+    """The statements that stop the step if the interval has changed, or if the template does
+    not exist.
+    """
     kind = "interval" if change.time else "bigint"
     planned = literal(str(dict(change.now)["partition_interval"]))
     return [
@@ -225,8 +226,8 @@ def _as_planned(change: PartmanReconfigure) -> list[str]:
             f" was %', c.partition_interval, {planned};"
         ),
         "END IF;",
-        # its template says what a new partition has besides; a missing one is passed over by
-        # maintenance without a word
+        # its template contains other properties of new partitions; maintenance ignores a missing
+        # template without a message
         "IF c.template_table IS NOT NULL AND pg_catalog.to_regclass(c.template_table) IS NULL THEN",
         (
             "    RAISE EXCEPTION 'pg_partman''s template table % does not exist any more',"
@@ -237,7 +238,7 @@ def _as_planned(change: PartmanReconfigure) -> list[str]:
 
 
 def _last_end(change: PartmanReconfigure) -> list[str]:
-    """The statements that find where the last partition ends: `last_end`."""
+    """The statements that determine the end of the last partition: `last_end`."""
     ends = (
         "(pg_catalog.regexp_match(pg_catalog.pg_get_expr(p.relpartbound, 0), $r$TO"
         " \\('?([^')]+)'?\\)$r$))[1]"
@@ -259,8 +260,8 @@ def _last_end(change: PartmanReconfigure) -> list[str]:
 
 
 def _first_cell(change: PartmanReconfigure, new: str) -> list[str]:
-    """The statements that find where the first whole cell begins, `first_new`, and what the
-    partition before it is called by, `filler`. new: the interval, as SQL
+    """The statements that determine the start of the first whole cell, `first_new`, and the end
+    of the name of the partition before it, `filler`. new: the interval, as SQL
     """
     if not change.time:
         return [
@@ -279,7 +280,7 @@ def _first_cell(change: PartmanReconfigure, new: str) -> list[str]:
 
 
 def _filler(change: PartmanReconfigure) -> list[str]:
-    """The statements that make a partition up to the first whole cell, where there is a gap."""
+    """The statements that create a partition up to the first whole cell, if there is a gap."""
     home, table, root = change.home, literal(change.table), change.root
     schema, name = literal(root.schema), literal(root.name)
     return [
@@ -310,7 +311,7 @@ def _configured(change: PartmanReconfigure, new: str) -> list[str]:
         if change.time
         else f"{old}::numeric / {new}"
     )
-    # as far ahead as before, unless the plan says how many
+    # as far ahead as before, unless the plan specifies the number
     ahead = (
         f"GREATEST(1, pg_catalog.ceil(c.premake * {ratio}))"
         if "premake" not in wanted
@@ -333,8 +334,8 @@ def _configured(change: PartmanReconfigure, new: str) -> list[str]:
 
 
 def _first_partition(change: PartmanReconfigure) -> list[str]:
-    """The statements that let pg_partman make the first partition of the new grain, and look for
-    it.
+    """The statements that make pg_partman create the first partition of the new grain, and
+    check it.
     """
     maker, made = (
         ("create_partition_time", "timestamptz")

@@ -1,4 +1,4 @@
-"""Handlers of plan steps: one a kind of step, registered by the module that has all of its code."""
+"""Handlers of plan steps: one per kind of step, registered by the module that contains its code."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from gpcatalog.migration.operations import Operation
 from gpcatalog.planner import operations as op
 
 Translation = Sequence[tuple[Operation, Operation | None]]
-"""Operations of a step in their order, each with its rollback, None where none can be written."""
+"""Operations of a step in their order, each with its rollback; None if none can be written."""
 
 
 @dataclass(frozen=True)
 class StepHandler:
-    """What a migration does with one kind of step.
+    """How a migration handles one kind of step.
 
-    translate: from the live table and the step to operations; raises Refusal, or ValueError for
+    translate: converts the live table and the step to operations; raises Refusal, or ValueError for
                text that is not understood
-    divisible: it is cut into transactions that fit, so no limit on seconds or locks refuses the
-               step as a whole
-    exchanges: it replaces or removes partitions, so what depends on the table stands in its way
-    removes:   whether a step only detaches or drops partitions, so that less stands in its way
-    advise:    the sentence that stands for a step that changes nothing on the server
+    divisible: whether it is divided into transactions that fit, so that no limit on seconds or
+               locks refuses the whole step
+    exchanges: whether it replaces or removes partitions, so that objects that depend on the table
+               are obstacles
+    removes:   whether a step only detaches or drops partitions, so that there are fewer obstacles
+    advise:    returns the sentence for a step that changes nothing on the server
     """
 
     translate: Callable[[LiveTable, Any, ProbeRunner], Translation]
@@ -39,7 +40,9 @@ _HANDLERS: dict[str, StepHandler] = {}
 
 
 def register(handler: StepHandler, *kinds: str) -> None:
-    """Make this the handler of steps of these kinds. Raises ValueError where one has a handler."""
+    """Register the handler of steps of these kinds. Raises ValueError if a kind already has a
+    handler.
+    """
     for kind in kinds:
         if kind in _HANDLERS:
             raise ValueError(f"two handlers for steps of kind {kind}")

@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 class Repartition(Operation):
     """A table without partitions becomes partitioned again: the rollback of Unpartition.
 
-    plain:    the operation that it undoes; name: of the partitioned table while it is built
-    stages:   its leaves, in the order of `leaves` of `plain`; on Greenplum 6 none, there
-              `definition` has them all
-    definition: Greenplum 6: PARTITION BY … as the server spelled it
-    templates:  elements of the subpartition templates, deepest level first, each behind the table
-                or partition that gets it
+    plain:    the operation that it rolls back; name: of the partitioned table while it is built
+    stages:   its leaves, in the order of `leaves` of `plain`; none on Greenplum 6, where
+              `definition` contains them all
+    definition: Greenplum 6: PARTITION BY … as the server printed it
+    templates:  elements of the subpartition templates, deepest level first, each with the table or
+                partition that gets it
     options, encodings: of the root, as SQL; middles: the partitions between it and the leaves
-    dress: of the root; not_valid: statements that add constraints behind the rows, which need not
+    dress: of the root; not_valid: statements that add constraints after the rows, which need not
            satisfy them
     """
 
@@ -97,14 +97,14 @@ class Repartition(Operation):
 def repartition(
     live: LiveTable, forward: Unpartition, ask: ProbeRunner, *, digest: str
 ) -> Repartition | None:
-    """What makes it partitioned again; None where the server has no way in one
+    """Return the operation that partitions it again; None if the server cannot do this in one
     transaction.
     """
     table, root = live.table, forward.root
     if live.classic and any(
         not k for r in table.relations.values() if r.kind != "leaf" for k in r.key
     ):
-        return None  # partitioned by an expression, which its name does not show
+        return None  # partitioned by an expression, which its key does not contain
     own = table.traits[root.oid]
     later = _added_later(own)
     back = Repartition(
@@ -142,8 +142,8 @@ def repartition(
 
 
 def _added_later(own: Traits) -> Traits:
-    """Constraints that rows need not satisfy, with their comments: they are added once the rows are
-    there, to the root and so to all partitions.
+    """Constraints that rows need not satisfy, with their comments: they are added after the
+    rows, to the root and therefore to all partitions.
     """
     constraints = {
         k: v for k, v in own.items() if k[0] in ("check", "not null") and v.endswith("NOT VALID")
@@ -170,18 +170,18 @@ def _not_valid(root: Relation, later: Traits) -> list[str]:
 
 
 def _classic_again(live: LiveTable, back: Repartition, ask: ProbeRunner) -> Repartition | None:
-    """The rollback with Greenplum 6's own definition of the partitions; None where that does not
-    say all.
+    """The rollback with Greenplum 6's own definition of the partitions; None if the definition
+    is not complete.
     """
     relations = live.table.relations.values()
     if any(r.owner != live.table.root.owner for r in relations):
-        return None  # Greenplum 6 gives no partition an owner of its own
+        return None  # a partition of Greenplum 6 cannot get an owner of its own
     (row,) = ask("migration_definition", root=str(live.table.root.oid))
     definition = row["definition"]
     if _rows_below_columns(live):
-        # Greenplum 6 does not accept its own definition then, as it passes encodings on to what
-        # is below; it needs none to get
-        # the same columns where all are the default ones
+        # In this case, Greenplum 6 does not accept its own definition, because it passes encodings
+        # on to subpartitions. Without encodings, it creates the same columns if all encodings are
+        # the default ones.
         if {c.encoding for r in relations for c in live.table.columns.get(r.oid, ())} - {
             "",
             DEFAULT_ENCODING,
@@ -200,15 +200,14 @@ def _templates(table: Table) -> tuple[tuple[str, tuple[str, ...]], ...]:
     }
     templates = []
     for _, r in sorted(newest.items(), reverse=True):
-        # the template of a level belongs to what is split into the partitions that get it below
-        # them
+        # the template of a level belongs to the parent of the partitions that get it below them
         above = table.relations[r.parent] if r.parent else table.root
         templates.append((above.sql, elements(table, r, (), classic=False)[0]))
     return tuple(templates)
 
 
 def _rows_below_columns(live: LiveTable) -> bool:
-    """Whether something below a column-oriented partition is stored in another way."""
+    """Whether a partition below a column-oriented partition has another storage."""
     relations = live.table.relations
     return any(
         r.level > 1
@@ -220,8 +219,8 @@ def _rows_below_columns(live: LiveTable) -> bool:
 
 
 def _repartition_sql(writer: Writer, context: Context, change: Repartition) -> list[str]:
-    """The transaction that makes the partitioned table again: all rows are copied while writers
-    wait, and proven.
+    """The transaction that creates the partitioned table again: all rows are copied while
+    writers wait, and compared.
     """
     was = change.plain
     root = was.root
@@ -234,7 +233,7 @@ def _repartition_sql(writer: Writer, context: Context, change: Repartition) -> l
         else _parted_declarative(writer, context, change, aside)
     )
     finish += [set_template(table, elements) for table, elements in change.templates]
-    # rows are about to be written through keys, indexes and checks that were made from text
+    # rows are about to be written through keys, indexes and checks that were created from text
     made.append(
         call(
             "expect_trusted",
@@ -274,7 +273,7 @@ def _repartition_sql(writer: Writer, context: Context, change: Repartition) -> l
             Phase.SWAP,
             was.in_its_place(aside),
         ),
-        # names of indexes are free only now; what the leaves have is taken over
+        # names of indexes are free only now; properties of the leaves are restored
         (Phase.FINISH, [*names, *finish]),
         (Phase.NOTE, writer.note(context, change, "undone")),
     ]
@@ -282,7 +281,7 @@ def _repartition_sql(writer: Writer, context: Context, change: Repartition) -> l
 
 
 def _described(was: Unpartition, aside: str) -> list[str]:
-    """The statements that give the table built aside its comments and statistics targets."""
+    """The statements that set comments and statistics targets of the staging table."""
     root = was.root
     return [
         *([f"COMMENT ON TABLE {aside} IS {literal(root.comment)};"] if root.comment else []),
@@ -296,7 +295,9 @@ def _described(was: Unpartition, aside: str) -> list[str]:
 
 
 def _root_indexes(was: Unpartition) -> list[str]:
-    """The statements that make the indexes of the partitioned table, and its replica identity."""
+    """The statements that create the indexes of the partitioned table, and set its replica
+    identity.
+    """
     root = was.root
     names: list[str] = []
     for index, final in was.stage.indexes:
@@ -325,7 +326,9 @@ def _root_indexes(was: Unpartition) -> list[str]:
 
 
 def _root_statistics(root: Relation, change: Repartition) -> list[str]:
-    """Statistics objects of the partitioned table: those of the plain one went with it."""
+    """Statistics objects of the partitioned table: those of the plain table were dropped with
+    it.
+    """
     found = []
     for s in change.dress.statistics:
         found += [*s.create(s.sql, root.sql, root.owner), *s.comments()]
@@ -338,8 +341,8 @@ def _owned(relation: str, like: Relation) -> list[str]:
 
 
 def _parted_classic(change: Repartition, aside: str) -> tuple[list[str], list[str]]:
-    """Greenplum 6: one statement makes all partitions, as the server spelled them; grants and
-    comments of leaves come at the end.
+    """Greenplum 6: one statement creates all partitions, as the server printed them; grants and
+    comments of leaves are set at the end.
     """
     was = change.plain
     root = was.root
@@ -357,7 +360,7 @@ def _parted_classic(change: Repartition, aside: str) -> tuple[list[str], list[st
         *was.check_constraints(aside),
     ]
     finish: list[str] = []
-    for r in was.gone:  # the owner comes with the table
+    for r in was.gone:  # the owner is that of the table
         finish += _owned(r.sql, r)[1:]
         if r.comment:
             finish.append(f"COMMENT ON TABLE {r.sql} IS {literal(r.comment)};")
@@ -367,7 +370,7 @@ def _parted_classic(change: Repartition, aside: str) -> tuple[list[str], list[st
 def _parted_declarative(
     writer: Writer, context: Context, change: Repartition, aside: str
 ) -> tuple[list[str], list[str]]:
-    """Levels from the top, leaves with their indexes, each attached while it is empty."""
+    """Levels from the top, and leaves with their indexes; each is attached while it is empty."""
     was = change.plain
     root = was.root
     made = [

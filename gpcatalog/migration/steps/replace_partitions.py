@@ -57,11 +57,11 @@ class ReplacePartitions(PartitionOperation):
     """Partitions of one parent are replaced by others with the same rows: a merge, a conversion, or
     their rollback.
 
-    beside: what `above` is for the parent of the parent
-    alone: no other partition stays but the default one
-    beyond: Greenplum 6: where a partition can stand in meanwhile, outside of all that go; '' where
-            a default one does it
-    rows: counted when the script was written, None where they were not
+    beside: value of `above` for the parent of the parent
+    alone: whether no other partition stays except the default one
+    beyond: Greenplum 6: bound of a temporary partition, outside of all removed partitions; '' if a
+            default partition is used instead
+    rows: number of rows, counted when the script was written; None if not counted
     """
 
     made: tuple[NewPartition, ...]
@@ -131,8 +131,8 @@ class ReplacePartitions(PartitionOperation):
         )
 
     def uses_server_merge(self, writing: Writing) -> bool:
-        """Whether MERGE PARTITIONS does it: the server has it, readers may wait so long, and
-        nothing is asked for that it would lose.
+        """Whether MERGE PARTITIONS performs the operation: the server has this statement,
+        readers may wait for this time, and the statement would not lose any property.
         """
         server, seconds = writing.server, writing.request.merge_seconds
         if (
@@ -176,7 +176,7 @@ def _merge(live: LiveTable, step: op.Merge, ask: ProbeRunner) -> Translation:
     maker = live.partman
     name = step.name
     if maker is not None and step.lower is not None and step.lower.value is not None:
-        # pg_partman reads where a partition begins out of its name
+        # pg_partman reads the start of a partition from its name
         ending = f"_{merged_suffix(step.lower.value, int(maker.version.split('.')[0]))}"
         name = cut(live.table.root.name, NAMEDATALEN - len(ending)) + ending
     return [_Replacement(live, step, name, step.partition).operations()]
@@ -201,9 +201,9 @@ class _Replacement:
     """
 
     def __init__(self, live: LiveTable, step: op.Merge | op.Convert, name: str, label: str) -> None:
-        """Find what the step names.
+        """Find the relations of the step.
 
-        Raises Refusal where the table has changed or something stands in the way.
+        Raises Refusal if the table has changed or if there is an obstacle.
 
         name: of the new partition's relation; label: of the partition (Greenplum 6)
         """
@@ -281,8 +281,8 @@ class _Replacement:
                 )
 
     def _stand_in(self) -> tuple[bool, str]:
-        """Return whether no sibling but the default partition stays, and where a partition can
-        stand in meanwhile. Raises Refusal.
+        """Return whether no sibling except the default partition stays, and the bound of a
+        temporary partition. Raises Refusal.
         """
         live, going = self.live, {u.oid for u in self.units}
         default = self.default
@@ -355,7 +355,7 @@ class _Replacement:
     # --- the new partition ------------------------------------------------------------------------
 
     def _stages(self) -> tuple[list[StagingTable], dict[str, Traits], list[str]]:
-        """Return the tables to build, the traits of each by its name, and what is lost."""
+        """Return the tables to build, the traits of each by its name, and the losses."""
         live = self.live
         stages: list[StagingTable] = []
         traits_of: dict[str, Traits] = {}
@@ -397,10 +397,11 @@ class _Replacement:
         unit = self.units[-1] if self.deep else like
         final = new.name if self.deep else self.name
         own = table.columns[like.oid]
-        # where they are stored differently, like the newest of them, as the plan says
+        # if their storage differs, like the newest of them, as in the plan
         stored_anew = bool(new.storage) and new.storage != like.storage
         options = checked(new.options.items()) if stored_anew else options_of(like.options)
-        # LIKE … INCLUDING STORAGE of Greenplum 6 leaves out the block size, and all options of heaps
+        # LIKE … INCLUDING STORAGE of Greenplum 6 omits the block size, and all options of heap
+        # tables
         omitted = like.storage == "heap" or any(option == "blocksize" for option, _ in options)
         said = self.classic and not stored_anew and bool(options) and omitted
         copied = brought_along(table.traits[like.oid], classic=self.classic)
@@ -430,7 +431,7 @@ class _Replacement:
     def _middles(
         self, gone: Sequence[Unit], stages: Sequence[StagingTable]
     ) -> tuple[IntermediatePartition, ...]:
-        """Return the new partition and the partitions between it and its leaves; empty where it is
+        """Return the new partition and the partitions between it and its leaves; empty if it is
         the leaf.
         """
         if not self.deep:
@@ -454,8 +455,8 @@ class _Replacement:
     def _together(
         self, parts: list[Relation], like: Relation
     ) -> tuple[dict[tuple[str, str], str], list[str]]:
-        """Return what a leaf has that is made of these, and what is lost; `like` counts as the
-        newest. Raises Refusal.
+        """Return the traits of a leaf that is merged from these parts, and the losses; `like`
+        counts as the newest. Raises Refusal.
         """
         ordered = [*(p for p in parts if p.oid != like.oid), like]
         try:
@@ -466,8 +467,8 @@ class _Replacement:
             raise Refusal(str(e)) from None
 
     def _slice(self, leaf: Relation, level: int) -> str:
-        """Return what tells the rows of a leaf from those of the other leaves of one new leaf: the
-        bound of its unit.
+        """Return the condition that distinguishes the rows of a leaf from those of the other
+        leaves of one new leaf: the bound of its unit.
         """
         at = leaf
         while at.level > level:
@@ -485,7 +486,7 @@ class _Replacement:
         """
         relation = _made_relation(made, self.units[-1], self.parent)
         new_leaves = tuple(_stage_relation(s, relation, self.deep) for s in made.stages)
-        # as they are once the merged partition is there
+        # as they are after the merge
         middles = tuple(
             replace(
                 m,
@@ -596,7 +597,7 @@ class _Replacement:
             one.storage == two.storage
             and sorted(options_of(one.options)) == sorted(options_of(two.options))
             and (
-                ours is theirs  # equal ones are kept once
+                ours is theirs  # equal columns are kept once
                 or [(c.name, c.encoding) for c in ours] == [(c.name, c.encoding) for c in theirs]
             )
             and one.tablespace == two.tablespace
@@ -604,8 +605,8 @@ class _Replacement:
 
 
 def parked(live: LiveTable, default: Unit | None, stem: str) -> tuple[StagingTable, ...]:
-    """Return the tables that hold the default partition's leaves on Greenplum 6, while it is
-    dropped and made again.
+    """Return the tables that contain the default partition's leaves on Greenplum 6 while it is
+    dropped and created again.
     """
     return (
         tuple(

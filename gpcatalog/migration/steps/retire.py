@@ -37,7 +37,9 @@ from gpcatalog.upkeep.steps import Retire
 
 @dataclass(frozen=True, kw_only=True)
 class DropRetired(PartitionOperation):
-    """Partitions of one parent are dropped with their rows, announced seven days before."""
+    """Partitions of one parent are dropped with their rows, after an announcement seven days
+    before.
+    """
 
     def summary(self) -> str:
         return f"drop {plural(len(self.gone), 'partition')} with rows"
@@ -46,12 +48,12 @@ class DropRetired(PartitionOperation):
         return self.gone_lines(10)
 
     def drops(self, *, classic: bool) -> list[Relation]:
-        return []  # with all that it has, as the policy says
+        return []  # dropped with all its properties, as the policy requires
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         units = [u.relation for u in self.gone]
         guard = writer.guard(context, self, done="done", whole=False, partitions=units)
-        # a partition that was restored has another oid, and is announced again
+        # a partition that was restored has another OID, and is announced again
         parts = array(f"{r.sql} {r.oid}" for r in units)
         consent = (
             f"IF NOT {SCHEMA}.announced({literal(context.root.sql)}, {parts}) THEN RETURN; END IF;"
@@ -74,10 +76,10 @@ class DropRetired(PartitionOperation):
 
 @dataclass(frozen=True, kw_only=True)
 class DetachPartitions(PartitionOperation):
-    """Partitions of one parent become tables of their own.
+    """Partitions of one parent become independent tables.
 
-    stages: Greenplum 6: for each, the empty table that takes its place until it is dropped
-    schema: where they go, empty: they stay in their schema
+    stages: Greenplum 6: for each partition, the empty table that replaces it until it is dropped
+    schema: new schema; empty: they stay in their schema
     """
 
     stages: tuple[StagingTable, ...]
@@ -121,7 +123,7 @@ class DetachPartitions(PartitionOperation):
         return [writer.block(context, self, phases)]
 
 
-# what a partition has or is named by, and keeps as a table of its own
+# properties and dependent objects that a partition keeps as an independent table
 _KEPT = frozenset(
     (
         *("own check", "own expression", "own index", "exclusion constraint"),
@@ -130,15 +132,15 @@ _KEPT = frozenset(
         *("view", "publication", "needed by another object"),
     )
 )
-# what goes with a partition that is dropped with its rows
+# what is dropped with a partition and its rows
 _DROPPED = _KEPT - {"view", "needed by another object", "sequence"}
 _OBJECTS = ("policy", "rule", "trigger")
-# EXCHANGE of Greenplum 6 leaves the other kinds with neither table
+# after EXCHANGE on Greenplum 6, neither table has the other kinds
 _KEPT_CLASSIC = frozenset(("own check", "column grants", "own index", "own expression"))
 
 
 def _units(live: LiveTable, step: Retire) -> tuple[list[Relation], Relation]:
-    """The partitions that go, and their parent. Raises Refusal."""
+    """The partitions to remove, and their parent. Raises Refusal."""
     units = [live.live(u.oid, u.name, u.bound) for u in step.units]
     parent = live.parent_of(units)
     gone = {u.oid for u in units}
@@ -157,13 +159,13 @@ def _units(live: LiveTable, step: Retire) -> tuple[list[Relation], Relation]:
 
 
 def _lost(live: LiveTable, units: list[Relation]) -> list[str]:
-    """What is dropped with partitions: their rows, and objects that nothing else has."""
+    """What is dropped with partitions: their rows, and objects that belong only to them."""
     found = [f"all rows of {plural(len(units), 'partition')}"]
     for u in units:
         # a leaf is its own unit
         for r in dict.fromkeys(live.unit(u).everything):
             own = [h for h in live.table.dependents.get(r.oid, ()) if h.what in _OBJECTS]
-            # of a rule, the detail is its relation
+            # for a rule, the detail is its relation
             found += [
                 f"rules of {r.name}" if h.what == "rule" else f"{h.what} {h.detail} of {r.name}"
                 for h in own

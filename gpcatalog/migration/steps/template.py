@@ -1,5 +1,5 @@
-"""Reconfigure a subpartition template (Greenplum): new partitions get below them what the planned
-ones have.
+"""Reconfigure a subpartition template (Greenplum): new partitions get the same subpartitions as
+the planned ones.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from gpcatalog.planner import operations as op
 
 @dataclass(frozen=True, kw_only=True)
 class SetTemplate(Operation):
-    """A table gets another subpartition template; no partition and no row is touched.
+    """A table gets another subpartition template; no partition and no row is changed.
 
-    then: its elements, as SQL; was: those that it had before
+    then: its elements, as SQL; was: the elements before
     """
 
     root: Relation
@@ -56,7 +56,7 @@ class SetTemplate(Operation):
 
 
 def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Translation:
-    """New partitions get below them what the named one has then."""
+    """New partitions get the subpartitions that the named partition has after the plan."""
     if not live.table.server.greenplum:
         raise Refusal("this server does not support subpartition templates")
     like = step.now.get("like") or ""
@@ -73,7 +73,8 @@ def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Trans
     if not then:
         raise Refusal("the template would be empty")
     if live.classic:
-        # as the server has it, where it says; elsewhere the template is written from the partitions
+        # as the server prints it, if it does; otherwise, the template is written from the
+        # partitions
         now = next(
             (found for reached, found in live.templates_now(ask) if reached == live.table.root.sql),
             now,

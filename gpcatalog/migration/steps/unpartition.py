@@ -46,19 +46,18 @@ from gpcatalog.model.quantity import plural
 from gpcatalog.model.traits import Traits, others_lost, replaced
 from gpcatalog.planner import operations as op
 
-COMMENTS_SHOWN = 20  # partitions whose lost comments are listed by name
+COMMENTS_SHOWN = 20  # maximum number of partitions whose lost comments are listed by name
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unpartition(Operation):
-    """A partitioned table becomes one without partitions, of the same name.
+    """A partitioned table becomes a table without partitions, with the same name.
 
-    stage:     the new table, built in staging from all leaves
+    stage:     the new table, a staging table that gets the rows of all leaves
     gone:      every relation below the root, parents first; leaves: those with rows
     sequences: (quoted name, quoted column) of sequences that columns own
-    comments:  (quoted column, text); checks: (quoted name, definition) where LIKE does not bring
-               them, with
-               check_comments: (quoted name, text)
+    comments:  (quoted column, text); checks: (quoted name, definition) if LIKE does not copy them,
+               with check_comments: (quoted name, text)
     """
 
     root: Relation
@@ -94,14 +93,14 @@ class Unpartition(Operation):
         return _unpartition(writer, context, self, whole=writing.whole)
 
     def column_comments(self, table: str) -> list[str]:
-        """The statements that put comments on the columns of a table that takes its place."""
+        """The statements that set the comments on the columns of a table that replaces it."""
         return [
             f"COMMENT ON COLUMN {table}.{column} IS {literal(text)};"
             for column, text in self.comments
         ]
 
     def check_constraints(self, table: str) -> list[str]:
-        """The statements that add checks that LIKE does not bring, with their comments."""
+        """The statements that add checks that LIKE does not copy, with their comments."""
         made = [
             f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition};"
             for name, definition in self.checks
@@ -112,21 +111,21 @@ class Unpartition(Operation):
         ]
 
     def in_its_place(self, aside: str) -> list[str]:
-        """The statements that let a table built aside take the old one's sequences and its name."""
+        """The statements that give the old table's sequences and name to a staging table."""
         return [
             *(
                 f"ALTER SEQUENCE {sequence} OWNED BY {aside}.{column};"
                 for sequence, column in self.sequences
             ),
-            # what hangs on it and was not there when this was written stops it here: nothing is
-            # dropped with it
+            # an object that depends on the table and did not exist when this was written stops it
+            # here: nothing is dropped with the table
             f"DROP TABLE {self.root.sql};",
             f"ALTER TABLE {aside} RENAME TO {quote(self.root.name)};",
         ]
 
 
 def _hanging(live: LiveTable, ask: ProbeRunner) -> dict[str, list[tuple[str, str]]]:
-    """What hangs on the table and moves to the new one, by kind. Raises Refusal where something
+    """Dependent objects of the table that move to the new one, by kind. Raises Refusal if one
     would not.
     """
     for h in live.table.dependents.get(live.table.root.oid, ()):
@@ -145,8 +144,8 @@ def _hanging(live: LiveTable, ask: ProbeRunner) -> dict[str, list[tuple[str, str
 
 
 def _kept_traits(live: LiveTable, leaves: list[Relation]) -> Traits:
-    """Properties of the new table: those of the old one, and TOAST options that all leaves have
-    alike, as a partitioned table has no TOAST table.
+    """Properties of the new table: those of the old one, and TOAST options that are the same on
+    all leaves, because a partitioned table has no TOAST table.
     """
     table = live.table
     traits = dict(table.traits[table.root.oid])
@@ -159,10 +158,10 @@ def _kept_traits(live: LiveTable, leaves: list[Relation]) -> Traits:
 def _stage(
     live: LiveTable, name: str, *, pattern: Relation, like: Relation, traits: Traits
 ) -> StagingTable:
-    """The new table, as it is built aside.
+    """The staging table of the new table.
 
-    pattern: relation whose columns it has; like: leaf that it is stored like; traits: properties it
-    is to have
+    pattern: relation whose columns it has; like: leaf whose storage it has; traits: properties that
+             it gets
     """
     table, root = live.table, live.table.root
     copied = brought_along(table.traits[pattern.oid], classic=live.classic)
@@ -184,7 +183,7 @@ def _stage(
 
 
 def _comments_lost(leaves: Iterable[Relation]) -> list[str]:
-    """The comments that partitions have, the first by the name of their partition."""
+    """The comments of partitions, the first ones with the name of their partition."""
     names = [leaf.name for leaf in leaves if leaf.comment]
     lost = [f"comment on {name}" for name in names[:COMMENTS_SHOWN]]
     if len(names) > COMMENTS_SHOWN:
@@ -193,7 +192,7 @@ def _comments_lost(leaves: Iterable[Relation]) -> list[str]:
 
 
 def _others_lost(live: LiveTable, leaves: Sequence[Relation], like: Relation) -> list[str]:
-    """What else leaves have that the table does not get: it is stored like `like`."""
+    """Other properties of leaves that the table, with the storage of `like`, does not get."""
     found = live.others_lost(leaves, live.table.root, "the table")
     found += tablespaces_lost(leaves, like, "the table")
     stored = [{f"storage option {k}": v for k, v in options_of(r.options)} for r in leaves]
@@ -218,13 +217,15 @@ def _checked(live: LiveTable, step: op.Unpartition) -> list[Relation]:
 
 
 def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Translation:
-    """All leaves become one table, stored like the newest of them."""
+    """All leaves become one table, with the storage of the leaf in the plan, or else of the
+    newest.
+    """
     table, root = live.table, live.table.root
     leaves, every = _checked(live, step), table.leaves(root.oid)
     hanging = _hanging(live, ask)
     asked = table.relations.get(step.new[0].like) if step.new else None
     like = asked if asked in leaves else max(leaves, key=lambda r: r.oid)
-    # of another storage than heap the leaf knows the columns' encodings
+    # for storage other than heap, the leaf has the columns' encodings
     pattern = like if table.server.greenplum else root
     names = [c.name for c in table.columns[root.oid]]
     if [c.name for c in table.columns[pattern.oid]] != names:
@@ -272,7 +273,8 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
     )
     try:
         return [(forward, repartition(live, forward, ask, digest=digest))]
-    # a template deeper than one level, or a bound that is not understood: no rollback is written
+    # no rollback is written for a template deeper than one level, or for a bound that is not
+    # understood
     except ValueError:
         return [(forward, None)]
 
@@ -294,9 +296,10 @@ register(StepHandler(_translate), "unpartition")
 def _unpartition(
     writer: Writer, context: Context, change: Unpartition, *, whole: bool
 ) -> list[str]:
-    """The transaction that copies all leaves into a plain table, proves it, and gives it the name.
+    """The transaction that copies all leaves into a plain table, compares the rows, and gives it
+    the name.
 
-    Small by intent: always locked.
+    The table is small, so writers always wait (locked mode).
     """
     root, stage = change.root, change.stage
     aside = qualified(stage.schema, stage.name)
@@ -354,7 +357,7 @@ def _unpartition(
 
 
 def _dressed(writer: Writer, change: Unpartition, aside: str) -> list[str]:
-    """What the table built aside gets once its rows are there."""
+    """The statements for the staging table after its rows are copied."""
     stage = change.stage
     return [
         *stage.dress.late,
@@ -366,8 +369,8 @@ def _dressed(writer: Writer, change: Unpartition, aside: str) -> list[str]:
 
 
 def _index_names(writer: Writer, change: Unpartition) -> list[str]:
-    """The statements that give indexes and statistics their names and marks, which are free
-    only behind the swap.
+    """The statements that give indexes and statistics objects their names and marks. The names
+    are free only after the swap.
     """
     root, stage = change.root, change.stage
     names: list[str] = []

@@ -1,3 +1,3 @@
-"""Partition sets of a snapshot as columns: units in order on their axis, the leaves under them, and
-where merging must stop.
+"""Partition sets of a snapshot as columns: units in the order of their axis, the leaves below
+them, and the positions at which merges must stop.
 """

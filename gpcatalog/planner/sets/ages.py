@@ -1,5 +1,5 @@
-"""What age, retention, policy and dependents say of units: which stay, which may be dropped, where
-merging stops.
+"""Effect of age, retention, policy and dependent objects on units: which stay, which may be
+dropped, where merges stop.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gpcatalog.planner.sets.roots import Root
 
 
 def hanging(batch: list[Root], oid: Ints, of: Ints) -> tuple[list[int], list[int]]:
-    """Units that something hangs on, and units distributed otherwise."""
+    """Units with dependent objects, and units with another distribution."""
     hung: list[int] = []
     otherwise: list[int] = []
     for r in batch:
@@ -49,8 +49,8 @@ def ages(
     why: npt.NDArray[np.int8],
     empty: Bools,
 ) -> tuple[Ints, Bools, Bools]:
-    """By unit: the edge of the hot window, whether an empty one may be dropped, whether it is past
-    its retention.
+    """By unit: the edge of the hot window, whether it may be dropped if it is empty, whether it
+    is past its retention.
     """
     n = len(root)
     edge = np.full(n, OPEN_HIGH, dtype=np.int64)
@@ -71,7 +71,7 @@ def ages(
             hot = int(now - r.shift - w.hot_days * DAY)
             edge[here] = hot
             ahead = int(now - r.shift + w.premade_days * DAY)
-            # an open end takes what no other leaf does: it is never dropped
+            # a leaf with an open end accepts rows that no other leaf accepts: it is never dropped
             closed = (cal_low[here] > MINUS_INFINITY) & (cal_high[here] < INFINITY)
             drop[here] = (
                 empty[here] & usable & closed & ((cal_high[here] <= hot) | (cal_low[here] >= ahead))
@@ -86,7 +86,7 @@ def ages(
             if w.keep is not None:
                 past[here] = usable & (cal_high[here] <= now - r.shift - int(w.keep * DAY))
         elif not r.lists:
-            # numbers have no clock: the highest leaf with rows is where writing goes on
+            # numbers have no clock: rows are assumed to be written to the highest leaf with rows
             for at in np.unique(sets[here]).tolist():
                 i = np.flatnonzero(sets[here] == at) + s
                 full = i[
@@ -95,7 +95,8 @@ def ages(
                 some = i[(why[i] != KeepReason.DEFAULT) & (why[i] != KeepReason.UNPARSED)]
                 if len(some):
                     edge[i] = cal_low[full].max() if len(full) else cal_low[some].max()
-                if len(full):  # a set that never held rows tells nothing about what is past
+                # a set that never had rows does not show which leaves are in the past
+                if len(full):
                     closed = (cal_low[i] > MINUS_INFINITY) & (cal_high[i] < INFINITY)
                     drop[i] = empty[i] & usable[i - s] & closed & (cal_high[i] <= edge[i])
         if w.empty != "drop":
@@ -111,10 +112,10 @@ def ages(
 def _keep_some(
     root: Root, start: int, sets: npt.NDArray[np.int32], why: npt.NDArray[np.int8], drop: Bools
 ) -> None:
-    """Keep the last partition of every parent on Greenplum 6, which has none without partitions.
+    """Keep the last partition of every parent on Greenplum 6, where a parent has at least one.
 
-    A default partition can stay alone only where a rollback can split the others off it again: at
-    the one level of a table.
+    A default partition can remain alone only if a rollback can split the others off from it again:
+    in a table with one level.
     """
     alone = root.level == root.depth == 1
     for at in np.unique(sets).tolist():
@@ -125,8 +126,8 @@ def _keep_some(
 
 
 def named(batch: list[Root], root: Ints) -> Bools:
-    """Units of tables whose grains a policy names: merged by the calendar even where sizes are
-    unknown.
+    """Units of tables for which the policy sets grains: they are merged by the calendar even if
+    sizes are unknown.
     """
     named = {r.index: r.wishes.grains_named for r in batch}
     flags = np.zeros((max(named) + 1) if named else 1, dtype=np.bool_)
@@ -136,7 +137,7 @@ def named(batch: list[Root], root: Ints) -> Bools:
 
 
 def add_stops(batch: list[Root], root: Ints, cal_low: Ints, cal_high: Ints, stop: Bools) -> None:
-    """Retention units and boundaries that no merged leaf may span."""
+    """Set stops at retention units and boundaries, which no merged leaf may cross."""
     for place, s, e in spans([r.index for r in batch], root):
         r = batch[place]
         if not r.level:
@@ -157,5 +158,5 @@ def add_stops(batch: list[Root], root: Ints, cal_low: Ints, cal_high: Ints, stop
             except ValueError:
                 continue
             stop[s + 1 : e] |= cal_low[s + 1 : e] == at
-            # a boundary inside a leaf cannot be kept by merging its neighbours apart; the leaf
-            # itself spans it already
+            # a boundary inside a leaf cannot be kept by merging its neighbors separately: the leaf
+            # itself already crosses it

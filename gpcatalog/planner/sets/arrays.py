@@ -1,4 +1,4 @@
-"""Types of arrays, and what several modules do with them."""
+"""Types of arrays, and functions for them that several modules use."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from gpcatalog.model.bounds import INFINITY, MINUS_INFINITY
 
-# widths of cells a set may have: 1..6 are the calendar's grains, integer keys use up to 8 round
-# multiples
+# widths of cells that a set may have: 1..6 are the calendar's grains; integer keys use up to 8
+# round multiples
 SLOTS = 9
 
 Ints = npt.NDArray[np.int64]
@@ -21,14 +21,14 @@ _M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """splitmix64's finaliser: sums of it stand for sets."""
+    """Finalizer of splitmix64; sums of its values identify sets."""
     x = (x ^ (x >> np.uint64(30))) * _M1
     x = (x ^ (x >> np.uint64(27))) * _M2
     return np.asarray(x ^ (x >> np.uint64(31)), dtype=np.uint64)
 
 
 def spans(indexes: Sequence[int], root: Ints) -> Iterator[tuple[int, int, int]]:
-    """Yield (position in `indexes`, start, end) of each table's stretch of an array that is sorted
+    """Yield (position in `indexes`, start, end) of each table's part of an array that is sorted
     by `root`, an index of tables.
     """
     starts = np.searchsorted(root, np.asarray(indexes, dtype=np.int64))
@@ -39,7 +39,7 @@ def spans(indexes: Sequence[int], root: Ints) -> Iterator[tuple[int, int, int]]:
 
 
 def moved(values: Ints, by: int) -> Ints:
-    """Values moved on the axis; open ends stay where they are."""
+    """Move values on the axis; open ends are unchanged."""
     if by == 0:
         return values
     ends = (values <= MINUS_INFINITY) | (values >= INFINITY)

@@ -1,4 +1,4 @@
-"""Where units lie on the axis of their key, and on the calendar."""
+"""Positions of units on the axis of their key, and on the calendar."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def axes(
     default: Bools,
     parents: npt.NDArray[Any],
 ) -> tuple[Ints, Ints, Ints, Ints, npt.NDArray[np.int8]]:
-    """Where every unit lies, and why some lie nowhere.
+    """The position of every unit, and why some have none.
 
     Sets digits, shift and widths of the roots.
     """
@@ -63,8 +63,8 @@ def axes(
             continue
         lo, hi, good = bounds.intervals(r.family, code[here])
         if r.numeric and (not good[~default[here]].all() or bounds.flagged(code[here])):
-            # fractions, and ends of which it matters what lies behind them: 6 does not follow 5
-            # INCLUSIVE
+            # for fractions, and for INCLUSIVE and EXCLUSIVE ends if fractions may follow them: 6
+            # does not follow 5 INCLUSIVE
             found = bounds.intervals(Family.NUMERIC, code[here])
             if found[2].sum() >= good.sum():
                 r.family, (lo, hi, good) = Family.NUMERIC, found
@@ -85,7 +85,7 @@ def _list_order(
     why: npt.NDArray[np.int8],
     parents: npt.NDArray[Any],
 ) -> None:
-    """Lists have no axis: values in the order of their text stand one after another, set by set."""
+    """Lists have no axis: they are numbered in the text order of their values, set by set."""
     texts: list[tuple[int, str, int]] = []
     for i, (c, p) in enumerate(zip(code[here].tolist(), parents.tolist(), strict=True)):
         bound = parse(bounds.texts[c]) if c < len(bounds.texts) else parse(None)
@@ -98,7 +98,7 @@ def _list_order(
 
 
 def _calendar(r: Root, lo: Ints, hi: Ints, good: Bools) -> tuple[Ints, Ints]:
-    """The units' ends on the calendar (or as they are for plain numbers)."""
+    """The units' ends on the calendar (unchanged for plain numbers)."""
     closed = good & (lo > MINUS_INFINITY) & (hi < INFINITY)
     if r.family.time:
         named = _in_policy_zone(r, lo, hi, closed)
@@ -106,14 +106,14 @@ def _calendar(r: Root, lo: Ints, hi: Ints, good: Bools) -> tuple[Ints, Ints]:
             return named
         lengths = hi[closed] - lo[closed]
         if len(lengths) and int(np.median(lengths)) >= 20 * HOUR:
-            # local midnights: the remainder most starts share is the calendar's origin
+            # local midnights: the most frequent remainder of the starts is the calendar's origin
             values, counts = np.unique(lo[closed] % DAY, return_counts=True)
             if r.family is Family.TIMESTAMPTZ and len(values) > 1:
                 local = _local(lo, hi, closed)
-                if local is not None:  # midnights of winter and of summer
+                if local is not None:  # midnights in winter and in summer
                     r.shift = int(np.median((lo - local[0])[closed]))
                     return local
-            # midnights at 21:00 UTC are those of a zone three hours ahead, not of one 21 hours
+            # midnights at 21:00 UTC belong to a zone three hours ahead, not to a zone 21 hours
             # behind
             r.shift = int(values[int(np.argmax(counts))])
             r.shift -= DAY if r.shift > 12 * HOUR else 0
@@ -123,8 +123,8 @@ def _calendar(r: Root, lo: Ints, hi: Ints, good: Bools) -> tuple[Ints, Ints]:
     for digits in (8, 6):
         at, fits = grid.dates_from_numbers(lo, digits)
         to, fits_too = grid.dates_from_numbers(hi, digits)
-        # an end such as 20240132 or 20240100 is no date: three of four must be, the others lie
-        # nowhere
+        # an end such as 20240132 or 20240100 is not a date: three of four must be dates, the others
+        # have no position
         if closed.sum() >= 2 and (fits & fits_too)[closed].mean() >= 0.75:
             r.digits = digits
             at = np.where(fits, at, np.where(lo <= MINUS_INFINITY, lo, OPEN_LOW))
@@ -138,8 +138,8 @@ def _calendar(r: Root, lo: Ints, hi: Ints, good: Bools) -> tuple[Ints, Ints]:
 
 
 def _in_policy_zone(r: Root, lo: Ints, hi: Ints, closed: Bools) -> tuple[Ints, Ints] | None:
-    """The ends in local time of the zone that the policy names; None where it names none, and where
-    hours or days do not begin at all of them there. Sets the shift of the root.
+    """The ends in local time of the policy's time zone. None if the policy sets none, or if
+    hours or days do not begin at each of the ends in that zone. Sets the shift of the root.
     """
     if r.family is not Family.TIMESTAMPTZ or not r.wishes.time_zone or not closed.any():
         return None
@@ -154,7 +154,7 @@ def _in_policy_zone(r: Root, lo: Ints, hi: Ints, closed: Bools) -> tuple[Ints, I
 
 
 def _local(lo: Ints, hi: Ints, closed: Bools) -> tuple[Ints, Ints] | None:
-    """The ends in local time of a zone in which all of them are midnights; None where there is no
+    """The ends in local time of a zone in which all of them are midnights; None if there is no
     such zone.
     """
     ends = np.unique(np.concatenate([lo[closed], hi[closed]]))
@@ -170,9 +170,9 @@ def _in_zone(lo: Ints, hi: Ints, closed: Bools, zone: str) -> tuple[Ints, Ints]:
     low, high = lo.copy(), hi.copy()
     low[closed] = wall[np.searchsorted(ends, lo[closed])]
     high[closed] = wall[np.searchsorted(ends, hi[closed])]
-    for end in (low, high):  # the other end of a range that is open on one side
+    for end in (low, high):  # the closed end of a range that is open on one side
         for i in np.flatnonzero(~closed & (end > MINUS_INFINITY) & (end < INFINITY)).tolist():
-            with contextlib.suppress(ValueError):  # a year beyond 9999 stays as it is
+            with contextlib.suppress(ValueError):  # an end beyond the year 9999 is unchanged
                 end[i] = key.cut(int(end[i]))
     return low, high
 
@@ -180,7 +180,9 @@ def _in_zone(lo: Ints, hi: Ints, closed: Bools, zone: str) -> tuple[Ints, Ints]:
 def can_be_added_again(
     bounds: BoundCodes, generation: Generation, code: Ints, parents: Ints
 ) -> Bools:
-    """Units that Greenplum 6 accepts again when a rollback adds them; elsewhere, all of them."""
+    """Units that Greenplum 6 accepts again when a rollback adds them; on other servers, all
+    units.
+    """
     found = np.ones(len(code), dtype=np.bool_)
     if not generation.rule_catalogs:
         return found

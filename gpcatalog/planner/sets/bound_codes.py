@@ -1,4 +1,4 @@
-"""The distinct bounds of a snapshot, each parsed once, and where they lie on an axis."""
+"""The distinct bounds of a snapshot, each parsed once, and their positions on an axis."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from gpcatalog.store.snapshot import Snapshot
 
 
 class BoundCodes:
-    """The distinct bounds of a snapshot and, parsed on demand, where they lie on a family's
+    """The distinct bounds of a snapshot and, parsed on demand, their positions on a family's
     axis.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
-        # Texts are put together for one partition a bound. That two of 5 million bounds share a key
-        # of 64 bits happens once in a million
-        # snapshots; a step made of them would not pass the migration's comparison of bounds.
+        # The text of each bound is read from one partition. Two of 5 million bounds have the same
+        # key of 64 bits in one of a million snapshots; a step with such bounds would not pass the
+        # migration's comparison of bounds.
         found = snapshot.columns(
             "SELECT bound_key AS h, bound FROM relation WHERE oid IN (SELECT min(oid) FROM relation"
             " GROUP BY bound_key) AND bound <> '' ORDER BY 1"
@@ -41,7 +41,9 @@ class BoundCodes:
         self._reasons: dict[tuple[Family, int], str] = {}
 
     def codes(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-        """Position of each hash among the distinct bounds; the length of the list for none."""
+        """Position of each hash among the distinct bounds; the number of bounds if there is
+        none.
+        """
         at = np.searchsorted(self.hashes, hashes)
         missing = at >= len(self.hashes)
         at[missing] = 0
@@ -51,9 +53,9 @@ class BoundCodes:
         return at
 
     def intervals(self, kind: Family, codes: npt.NDArray[np.int64]) -> tuple[Ints, Ints, Bools]:
-        """lower, upper and whether they are known, for bounds by code.
+        """Lower end, upper end and whether they are known, for bounds by code.
 
-        Each distinct bound is parsed once a family.
+        Each distinct bound is parsed once per family.
         """
         n = len(self.texts)
         if kind not in self._memo:
@@ -80,11 +82,11 @@ class BoundCodes:
     def tuples(
         self, kinds: Sequence[Family], codes: npt.NDArray[np.int64]
     ) -> tuple[Ints, Ints, Ints, Ints, Bools]:
-        """Return where ranges of several columns lie: their ends in order, their ends on the axis
-        of the first column, and whether known.
+        """Return the positions of ranges of several columns: their ends in order, their ends on the
+        axis of the first column, and whether they are known.
 
-        Columns of a year and a month, or of a year, a month and a day, lie on the axis of numbers
-        that spell dates.
+        Columns of a year and a month, or of a year, a month and a day, use the axis of dates as
+        numbers.
         """
         n = len(codes)
         good = np.zeros(n, np.bool_)
@@ -116,12 +118,12 @@ class BoundCodes:
         return low, high, first_low, first_high, good
 
     def flagged(self, codes: npt.NDArray[np.int64]) -> bool:
-        """Whether one of these bounds says EXCLUSIVE or INCLUSIVE."""
+        """Whether one of these bounds contains EXCLUSIVE or INCLUSIVE."""
         return any(
             "CLUSIVE" in self.texts[code]
             for code in np.unique(codes[codes < len(self.texts)]).tolist()
         )
 
     def reason(self, kind: Family, code: int) -> str:
-        """Why a bound has no place on the axis."""
+        """Why a bound has no position on the axis."""
         return self._reasons.get((kind, int(code)), "")

@@ -1,4 +1,4 @@
-"""The columns that the planner works on."""
+"""The columns that the planner uses."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from gpcatalog.planner.sets.roots import Root
 
 @dataclass(kw_only=True)
 class Chunk:
-    """Some tables' partition sets, all arrays in order: units by (table, set, axis), leaves by
-    (run, lane, unit).
+    """The partition sets of some tables. All arrays are ordered: units by (table, set, axis),
+    leaves by (run, lane, unit).
 
-    A unit is a partition of the planned level; a lane is one subpartition position below it (one
-    lane where the units are leaves); a run is a stretch of units that may be put together; sets are
-    the units of one parent.
+    A unit is a partition of the planned level. A lane is one position of a subpartition below it
+    (one lane if the units are leaves). A run consists of consecutive units that may be merged. A
+    set contains the units of one parent.
 
     Units: oid, root (index), set, low, high (axis), cal_low, cal_high (the same on the calendar),
-           code (bound), leaves, bytes, segment (bytes on the fullest segment, lanes added up),
-           rows, files (catalog rows, files of one segment), catalog (estimated catalog bytes on all
-           instances), rate (questions a day for it alone), scanned (bytes that one question reads
-           now), why (Why), empty, droppable, unknown
+           code (bound), leaves, bytes, segment (bytes on the fullest segment, sum of lanes), rows,
+           files (catalog rows, files of one segment), catalog (estimated catalog bytes on all
+           instances), rate (queries per day for it alone), scanned (bytes that one query reads
+           now), why (KeepReason), empty, droppable, unknown
     Leaves: leaf_oid, leaf_unit, leaf_class, leaf_bytes (-1 unknown), leaf_segment, leaf_filled (1,
             0, -1 unknown), leaf_files (on one segment)
     Runs: run_unit (first unit), run_length, run_lanes, run_leaf (first leaf)
@@ -67,6 +67,6 @@ class Chunk:
     leaf_segment: Floats
     leaf_filled: npt.NDArray[np.int8]
     leaf_files: Floats
-    hot_edge: Ints  # by unit: nothing that ends after it is touched
+    hot_edge: Ints  # by unit: units that end after it are not changed
     intervals: dict[int, Intervals]
     block: int

@@ -1,4 +1,4 @@
-"""Why units stay as they are."""
+"""Why units are not changed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class KeepReason(IntEnum):
-    """Why a unit is left as it is, whatever the optimiser would like."""
+    """Why a unit is not changed, independent of the optimizer."""
 
     FREE = 0
     DEFAULT = 1
@@ -64,6 +64,6 @@ HANGING = (
     "row type",
     "pending detach",
 )
-"""Facts that keep a partition as it is: what hangs on it would be lost with it, or would hold up
-DROP TABLE.
+"""Facts that prevent changes of a partition: the dependent object would be lost with it, or
+would prevent DROP TABLE.
 """

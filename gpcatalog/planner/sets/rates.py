@@ -1,6 +1,4 @@
-"""How often queries ask for a unit: by the policy's default workload, or by the one that was
-given.
-"""
+"""How often queries read a unit: by the policy's default workload, or by the specified one."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ from gpcatalog.planner.workload import Workload
 
 @dataclass
 class Intervals:
-    """Intervals that queries ask one table for: how many calls a day overlap a stretch of its
+    """Intervals that queries read in one table: how many calls per day overlap a range of its
     axis.
     """
 
@@ -37,7 +35,7 @@ class Intervals:
 
     @classmethod
     def of(cls, asked: list[tuple[int, int, float]]) -> Intervals:
-        """Sort intervals as (start, end, calls a day)."""
+        """Sort intervals: (start, end, calls per day)."""
         starts = sorted((s, c) for s, _, c in asked)
         ends = sorted((e, c) for _, e, c in asked)
         return cls(
@@ -49,15 +47,15 @@ class Intervals:
         )
 
     def overlapping(self, low: Ints, high: Ints) -> Floats:
-        """Calls a day whose interval [start, end) overlaps [low, high)."""
+        """Calls per day whose interval [start, end) overlaps [low, high)."""
         before = self.calls_by_end[np.searchsorted(self.ends, low, side="right")]
         after = self.total - self.calls_by_start[np.searchsorted(self.starts, high, side="left")]
         return np.asarray(self.total - before - after, dtype=np.float64)
 
 
 def _asked(workload: Workload | None, r: Root) -> tuple[list[tuple[int, int, float]], float] | None:
-    """Intervals on the table's axis and calls for one unknown value, a day; None where no workload
-    was given.
+    """Intervals on the table's axis, and calls for one unknown value, per day; None if no
+    workload was specified.
     """
     if workload is None or not r.key or r.lists or r.several:
         return None
@@ -97,7 +95,7 @@ def rates(
     cal_low: Ints,
     cal_high: Ints,
 ) -> Floats:
-    """Questions a day that ask for one unit alone, from the stated default workload."""
+    """Queries per day that read one unit alone, from the workload or from the policy's default."""
     w = policy.workload
     n = len(root)
     rate = np.zeros(n)
@@ -111,7 +109,7 @@ def rates(
             wide = np.clip((hi - lo) / DAY, 0, 3660)
             age = np.clip((now - r.shift - hi) / DAY, 0, 36500)
         else:
-            # a number's age is how many leaves came after it
+            # the age of a number is the number of leaves after it
             wide = np.ones(e - s)
             age = np.arange(e - s, 0, -1, dtype=np.float64)
         likely = wide * np.exp2(-age / w.half_life)
@@ -119,8 +117,8 @@ def rates(
         if asked is None:
             rate[s:e] = w.fresh_per_day * likely
             continue
-        # one unknown value is as likely anywhere as the default has it; known ranges say themselves
-        # what they overlap
+        # an unknown value is distributed as in the default workload; for known ranges, the
+        # overlapping units are determined
         total = float(likely.sum())
         rate[s:e] = asked[1] * likely / total if total > 0 else 0.0
         if asked[0]:

@@ -1,4 +1,4 @@
-"""Reads partition sets out of a snapshot, a chunk of tables at a time."""
+"""Read partition sets from a snapshot, one chunk of tables at a time."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ from gpcatalog.planner.sets.roots import Root, load_roots, root_shape
 from gpcatalog.planner.workload import Workload
 from gpcatalog.store.snapshot import Snapshot
 
-CHUNK = 80_000  # leaves read and planned at a time: bounds memory
-KEPT = 500_000  # leaves up to which what was prepared is kept, and not read a second time
+CHUNK = 80_000  # leaves that are read and planned at once: limits memory
+# maximum number of leaves for which prepared problems are kept instead of read a second time
+KEPT = 500_000
 
 
 class Reader:
-    """Reads partition sets out of a snapshot, a chunk of tables at a time."""
+    """Reader of partition sets in a snapshot, one chunk of tables at a time."""
 
     def __init__(
         self,
@@ -70,7 +71,7 @@ class Reader:
         self._ends: dict[Family, Ends] = {}
         self.intervals: dict[
             int, Intervals
-        ] = {}  # by index of the root, where a workload asks for ranges
+        ] = {}  # by index of the root, if a workload contains ranges
         self.block = int(snapshot.header["block_size"])
         self._oids = np.array([r.oid for r in self.roots], dtype=np.int64)
         rows = snapshot.rows("""
@@ -84,11 +85,11 @@ class Reader:
         self._shape_rows = rows
 
     def ends(self, kind: Family) -> Ends:
-        """Reads typed ends of bounds of one family; what it took apart once it knows."""
+        """The parser of typed ends for one family; it keeps what it has parsed."""
         return self._ends.setdefault(kind, Ends(kind))
 
     def chunks(self, only: set[int] | None = None) -> Iterator[Chunk]:
-        """Chunks of whole tables, in order of oid; `only` names indexes of roots."""
+        """Chunks of whole tables, ordered by OID; `only` contains indexes of roots."""
         batch: list[Root] = []
         size = 0
         for root in self.roots:
@@ -103,8 +104,8 @@ class Reader:
             yield self._chunk(batch)
 
     def _read(self, batch: list[Root]) -> dict[str, npt.NDArray[Any]]:
-        # without a directory listing bytes are the server's estimate, pages; an empty table needs
-        # no estimate
+        # without a directory listing, bytes are an estimate from the server's pages; an empty table
+        # needs no estimate
         size = (
             "coalesce(bytes, CASE WHEN filled = false THEN 0 WHEN pages > 0 THEN pages *"
             f" {self.block} ELSE -1 END)"
@@ -133,8 +134,8 @@ class Reader:
     def _classify(
         self, shape: npt.NDArray[np.uint64], root: npt.NDArray[np.int64], bounds: Ints, leaf: Bools
     ) -> npt.NDArray[np.int32]:
-        """Class of every relation: what it looks like, how many bounds lie on its path, whose
-        columns it has.
+        """Class of every relation: its properties, the number of bounds on its path, and the
+        root that has its columns.
         """
         at = np.searchsorted(self._shape_hashes, shape)
         packed = ((root * 64 + bounds) * 2 + leaf) * (len(self._shape_rows) + 1) + at
@@ -158,7 +159,7 @@ class Reader:
         return heap_files(np.where(heap[klass], segment, 0.0), self.block)
 
     def _costs(self) -> Table:
-        """Costs of all classes there are."""
+        """Costs of all existing classes."""
         known = 0 if self._table is None else len(self._table.costs)
         if self._table is None or known < len(self._classes):
             new = Table.of(self.generation, self.cluster, list(self._classes)[known:], self.shapes)
@@ -230,8 +231,8 @@ class Reader:
     def _mark_by_age(
         self, batch: list[Root], place: _Places, *, empty: Bools, unknown: Bools
     ) -> tuple[Ints, Bools]:
-        """Mark in `place.why` units that stay for their age or an unknown size; by unit: the edge
-        of the hot window, whether an empty one may be dropped.
+        """Mark units in `place.why` that stay because of their age or an unknown size. Returns
+        by unit: the edge of the hot window, and whether it may be dropped if it is empty.
         """
         edge, droppable, past = ages(
             self.generation,
@@ -256,7 +257,7 @@ class Reader:
         return edge, droppable
 
     def _sizes(self, tree: _Tree, table: Table, klass: npt.NDArray[np.int32]) -> _Sizes:
-        """Sum what lies at and below each unit: bytes, catalog rows, files."""
+        """Sum bytes, catalog rows and files of each unit and of everything below it."""
         li, filled, files = tree.leaves, tree.filled, tree.files
         unknown_leaf = (tree.bytes[li] < 0) & (filled[li] != 0)
         clean, clean_segment = np.maximum(tree.bytes[li], 0), np.maximum(tree.segment[li], 0)
@@ -265,8 +266,8 @@ class Reader:
             table.filled[klass, 0] + self._heap_files(klass, tree.segment),
             table.empty[klass, 0],
         )
-        # where the directories were listed the table's own files are known, those of several
-        # writers as well, but for forks
+        # if the directories were listed, the table's own files are known, including those of
+        # several writers, but not forks
         listed = files / self.segments
         space_map = self._heap_files(klass, np.minimum(tree.segment, GIB))
         file_now = np.where(files > 0, table.empty[klass, 0] - 1 + listed + space_map, file_now)
@@ -293,8 +294,8 @@ class Reader:
         )
 
     def _places(self, tree: _Tree, external: Bools, batch: list[Root]) -> _Places:
-        """Find where units lie, in the order of their tables, sets and axis, and why some stay as
-        they are.
+        """Determine the positions of units, ordered by table, set and axis, and why some are
+        not changed.
         """
         units = tree.units
         root = tree.root[units]
@@ -316,7 +317,7 @@ class Reader:
         set_key = np.where(parent < 0, -1 - root, parent)
         nowhere = (why == KeepReason.UNPARSED) | (
             why == KeepReason.DEFAULT
-        )  # they lie nowhere on the axis
+        )  # these have no position on the axis
         order = np.lexsort((tree.oid[units], low, nowhere, set_key, root))
         root, set_key = root[order], set_key[order]
         new_set = np.ones(tree.number, dtype=np.bool_)
@@ -337,7 +338,7 @@ class Reader:
 
 @dataclass(frozen=True, kw_only=True)
 class _Sizes:
-    """Sums by unit, as they were read; file_now: files on one segment of every relation."""
+    """Sums by unit, in the order of reading; file_now: files on one segment of every relation."""
 
     leaves: Ints
     bytes: Floats
@@ -354,9 +355,9 @@ class _Sizes:
 
 @dataclass(frozen=True, kw_only=True)
 class _Places:
-    """Units in the order of their tables, sets and axis.
+    """Units ordered by table, set and axis.
 
-    order: positions of units as they were read.
+    order: positions of units in the order of reading.
     """
 
     order: Ints
@@ -372,9 +373,9 @@ class _Places:
 
 
 def _run_starts(batch: list[Root], place: _Places, signature: npt.NDArray[np.uint64]) -> Bools:
-    """Which units begin a run: those that cannot be joined with the one before.
+    """Which units begin a run: those that cannot be merged with the unit before.
 
-    signature: by unit: what its leaves look like
+    signature: by unit: the properties of its leaves
     """
     stop = place.new_set.copy()
     free = place.why == KeepReason.FREE
@@ -402,7 +403,7 @@ class _Runs:
 
     @classmethod
     def of(cls, starts: Bools, leaves: Ints) -> _Runs:
-        """Runs of units that begin so and have so many leaves each."""
+        """Runs of units that begin at `starts`, with these numbers of leaves."""
         unit = np.flatnonzero(starts)
         length = np.diff(np.append(unit, len(starts)))
         lanes = leaves[unit] if len(starts) else np.zeros(0, np.int64)
@@ -420,13 +421,13 @@ class _Runs:
 
 
 class _Tree:
-    """Relations of some tables as they were read, with the unit of each: the partition of the
-    planned level that it lies under.
+    """Relations of some tables in the order of reading, with the unit of each: the partition of the
+    planned level that contains it.
 
     units: positions of units; number: how many; of: number of its unit by relation, -1 above the
            level; leaves: positions of leaves
-    path: what lies between a relation and its unit, as a number; bounds_on_path: how many bounds
-          lie on its way to the root
+    path: the partitions between a relation and its unit, as a number; bounds_on_path: number of
+          bounds on its path to the root
     """
 
     def __init__(self, read: dict[str, npt.NDArray[Any]], batch: list[Root]) -> None:
@@ -464,7 +465,7 @@ class _Tree:
         self.leaves = np.flatnonzero(self.inside & self.leaf)
 
     def _parents(self) -> Ints:
-        """Positions of parents, by binary search of oids; -1 where the parent is the root."""
+        """Positions of parents, by binary search of OIDs; -1 if the parent is the root."""
         if not len(self.oid):
             return np.zeros(0, np.int64)
         by_oid = np.argsort(self.oid, kind="stable")
@@ -474,8 +475,8 @@ class _Tree:
         return np.where(in_order[at] == self.parent_oid, by_oid[at], -1)
 
     def _climb(self) -> tuple[Ints, npt.NDArray[np.uint64]]:
-        """Position of the unit of every relation, itself above the planned level, and the bounds
-        below it as a number.
+        """Position of the unit of every relation (its own position above the planned level),
+        and the bounds below the unit as a number.
         """
         unit = np.arange(len(self.oid), dtype=np.int64)
         path = np.zeros(len(self.oid), dtype=np.uint64)
@@ -496,8 +497,8 @@ class _Tree:
         return found
 
     def signatures(self, klass: npt.NDArray[np.int32]) -> npt.NDArray[np.uint64]:
-        """What lies under each unit, as a number: equal numbers mean equal subpartitions of equal
-        shape.
+        """The relations below each unit, as a number: equal numbers mean equal subpartitions of
+        equal shape.
         """
         found = np.zeros(self.number, dtype=np.uint64)
         with np.errstate(over="ignore"):
@@ -517,7 +518,7 @@ class _Tree:
         )
 
     def total_of_all(self, of_relations: Floats) -> Floats:
-        """Sums by unit of values by relation, of those at and below it."""
+        """Sums by unit of values by relation, for the unit and all relations below it."""
         inside = self.inside
         return np.asarray(
             np.bincount(self.of[inside], weights=of_relations[inside], minlength=self.number),

@@ -1,5 +1,5 @@
-"""Partitioned tables of a snapshot: their keys, the level that is planned, and what keeps a whole
-table as it is.
+"""Partitioned tables of a snapshot: their keys, the planned level, and the reasons why a whole
+table is not changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gpcatalog.store.snapshot import Snapshot
 
 @dataclass
 class Key:
-    """One level of a partition key, as the snapshot has it."""
+    """One level of a partition key, as in the snapshot."""
 
     level: int
     strategy: str
@@ -37,9 +37,9 @@ class Key:
 
     @property
     def parts(self) -> list[str]:
-        """Types of the columns of the key; '' stands for an expression.
+        """Types of the columns of the key; '' for an expression.
 
-        Names of columns do not tell how many there are: a comma may be part of one.
+        The names of columns do not show how many there are: a name may contain a comma.
 
         >>> Key(0, "range", "a, b", 'numeric(10,2), "odd, type"[], ', False).parts
         ['numeric(10,2)', '"odd, type"[]', '']
@@ -57,19 +57,19 @@ class Key:
 class Root:
     """One partitioned table.
 
-    level:   depth of the units that are put together (1 below the root), 0 where none are
-    cut_level: depth of the partitions that a time or number cuts, also where nothing is put
-             together; 0 where there are none
-    reason:  why no partitions of it are merged; empty where it is planned
-    blocked: the reason stands in the way of every other operation, too
-    removable: blocked, but not for what detaches or drops partitions past their retention
-    several: families of the columns of a range key that has several of them
-    numeric: the key is of type numeric: its axis is that of whole numbers, or that of decimals
-             where its bounds need it
-    lists:   units are list values put in order, cut by numbers of values
+    level:   depth of the units that are merged (1 below the root), 0 if none are
+    cut_level: depth of the partitions with ranges of time or numbers, even if nothing is merged; 0
+               if there are none
+    reason:  why no partitions of it are merged; empty if it is planned
+    blocked: whether the reason prevents all other operations, too
+    removable: blocked, but partitions past their retention can be detached or dropped
+    several: families of the columns of a range key with several columns
+    numeric: whether the key is of type numeric: its axis is that of whole numbers, or that of
+             decimals if its bounds need it
+    lists:   whether units are sorted list values, and cells are numbers of values
     widths:  integer keys: widths of the cells, in slots 0…; calendar keys use grains
-    digits:  8 or 6 where integers spell dates (20240131, 202401)
-    shift:   microseconds that the calendar is moved by: local midnights of a timestamptz key
+    digits:  8 or 6 if integers are dates (20240131, 202401)
+    shift:   microseconds by which the calendar is moved: local midnights of a timestamptz key
     """
 
     oid: int
@@ -98,17 +98,17 @@ class Root:
 
     @property
     def calendar(self) -> bool:
-        """True where the axis is time."""
+        """True if the axis is time."""
         return self.family.time or self.digits > 0
 
     @property
     def key(self) -> str:
-        """Column that the planned level is cut by."""
+        """Column by which the planned level is partitioned."""
         return next((k.key for k in self.keys if k.level == self.level - 1), "")
 
 
 def root_shape(facts: dict[str, list[tuple[int, str]]], leaves: int) -> RootShape:
-    """Return columns and indexes of a root from its facts; leaves: their number."""
+    """Return columns and indexes of a root from its facts; leaves: number of its leaves."""
     columns = json.loads(facts["columns"][0][1]) if "columns" in facts else {}
     indexes = tuple(
         Index(
@@ -128,8 +128,8 @@ def root_shape(facts: dict[str, list[tuple[int, str]]], leaves: int) -> RootShap
 
 
 def _choose_level(root: Root) -> None:
-    """Which level is put together: the first range level of one time column, else the first of a
-    number, else lists if asked.
+    """Choose the level that is merged: the first range level of one time column, otherwise the
+    first of a number, otherwise lists if the policy requires it.
     """
     best: tuple[int, int] | None = None
     for k in root.keys:
@@ -223,7 +223,7 @@ def _table_obstacles(root: Root, lock_limit: float | None, *, classic: bool) -> 
     ):
         root.reason = f"it has {hung[0]}, which Greenplum 6 does not copy to new partitions"
     elif lock_limit is not None and root.level:
-        # LOCK TABLE of the root reaches every leaf, and what is dropped takes its indexes along
+        # LOCK TABLE of the root locks every leaf, and dropping a leaf also locks its indexes
         needed = 1 + root.leaves
         if needed > lock_limit:
             root.reason = (
@@ -237,8 +237,8 @@ def _table_obstacles(root: Root, lock_limit: float | None, *, classic: bool) -> 
 
 
 def _removable(root: Root, lock_limit: float | None) -> bool:
-    """Whether what is in the way of exchanging partitions lets them go: not where the table is
-    referenced, the policy skips it or a step needs more locks than there are.
+    """Whether partitions can be removed although they cannot be exchanged: not if the table is
+    referenced, if the policy skips it, or if a step needs more locks than there are.
     """
     return not (
         root.wishes.skip
@@ -256,12 +256,12 @@ _OF_EXCHANGES = {
     "publication of its schema",
     "index that is not valid",
 }
-"""Facts that stand in the way of merges, but not of DETACH PARTITION or DROP TABLE."""
+"""Facts that prevent merges, but not DETACH PARTITION or DROP TABLE."""
 
 
 def trigger_states(root: Root) -> list[tuple[int, str]]:
-    """Partitions whose trigger is not enabled as on the table, with its name, where not all of them
-    have it alike.
+    """Partitions whose trigger has another state than on the table, with its name, unless all
+    of them have the same state.
     """
     properties = of_facts(root.facts)
     return [] if properties is None else properties.uneven("trigger", root.leaves)
@@ -277,16 +277,16 @@ _COPIED = (
     "check",
     "check comment",
 )
-"""Properties that a new partition with partitions of its own has from the one that it is like
-(tried: PostgreSQL 18, Greenplum 7).
+"""Properties that a new intermediate partition gets from the partition that it is created like
+(tested: PostgreSQL 18, Greenplum 7).
 """
 
 
 def properties_between(
     snapshot: Snapshot, root: Root, *, classic: bool
 ) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-    """Return partitions with partitions of their own whose properties a merge would not keep, and
-    those that have any of their own.
+    """Return intermediate partitions whose properties a merge would not keep, and those with any
+    properties of their own.
 
     Privileges and comments are kept or listed.
     """
@@ -328,8 +328,8 @@ def properties_between(
 
 
 def partman_keep(facts: dict[str, list[tuple[int, str]]]) -> float | None:
-    """Days after which pg_partman takes a leaf out of this table; None where it does not, or a
-    number says when.
+    """Days after which pg_partman removes a leaf of this table; None if it removes none, or if
+    its retention is a number.
     """
     if "pg_partman" not in facts:
         return None
@@ -341,7 +341,7 @@ def partman_keep(facts: dict[str, list[tuple[int, str]]]) -> float | None:
 
 
 def _keys(snapshot: Snapshot) -> dict[int, list[Key]]:
-    """Partition keys of every table, by oid of the root, in order of their levels."""
+    """Partition keys of every table, by OID of the root, ordered by level."""
     keys: dict[int, list[Key]] = {}
     for r in snapshot.rows(
         'SELECT root, level, strategy, "key", key_types, has_template FROM partition_key ORDER BY'
@@ -360,7 +360,7 @@ def _keys(snapshot: Snapshot) -> dict[int, list[Key]]:
 
 
 def _facts(snapshot: Snapshot) -> dict[int, dict[str, list[tuple[int, str]]]]:
-    """Facts of every table, by oid of the root and name: (oid of the relation, detail)."""
+    """Facts of every table, by OID of the root and name: (OID of the relation, detail)."""
     facts: dict[int, dict[str, list[tuple[int, str]]]] = {}
     for r in snapshot.rows(
         "SELECT root, oid, fact, detail FROM partition_fact ORDER BY root, fact, oid, detail"
@@ -369,7 +369,7 @@ def _facts(snapshot: Snapshot) -> dict[int, dict[str, list[tuple[int, str]]]]:
             (r["oid"], r["detail"] or "")
         )
     if generations.is_classic(snapshot.header["generation"]):
-        # ALTER TABLE … SET SCHEMA moves the root alone there
+        # ALTER TABLE … SET SCHEMA moves only the root on Greenplum 6
         for r in snapshot.rows(
             "WITH used AS (SELECT root, kind = 'root' AS own, \"schema\" FROM relation"
             " WHERE kind IN ('root', 'leaf', 'intermediate') GROUP BY ALL)"
@@ -394,15 +394,14 @@ def _add_facts(snapshot: Snapshot, root: Root, *, classic: bool) -> None:
 def _obstacles(root: Root, lock_limit: float | None, *, classic: bool, unread: str | None) -> None:
     """Set the reason why no partitions of a table are merged, if there is one.
 
-    unread: status of the probe of facts where it was not read
+    unread: status of the probe of facts if it was not read
     """
     if (
         classic
         and 0 < root.level < root.depth
         and any(json.loads(d)["constraint"] for _, d in root.facts.get("index", ()))
     ):
-        # EXCHANGE below a partition that was added reports invalid constraints (tried on
-        # 6.25.3)
+        # EXCHANGE below an added partition reports invalid constraints (tested on 6.25.3)
         root.level, root.reason = (
             0,
             "Greenplum 6 cannot exchange subpartitions of a table with a primary or unique key",
@@ -417,8 +416,8 @@ def _obstacles(root: Root, lock_limit: float | None, *, classic: bool, unread: s
 
 
 def _undecoded(snapshot: Snapshot) -> dict[int, str]:
-    """Tables of a database without an encoding whose names or bounds are not UTF-8, by oid of the
-    root, with such a name.
+    """Tables of a database without an encoding whose names or bounds are not UTF-8: one such
+    name, by OID of the root.
     """
     if snapshot.header.get("encoding") != "SQL_ASCII":
         return {}
@@ -431,12 +430,12 @@ def _undecoded(snapshot: Snapshot) -> dict[int, str]:
 
 
 def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> list[Root]:
-    """Every partitioned table of the snapshot, by oid, with the level to plan or the reason for
-    none. Raises CatalogError.
+    """Every partitioned table of the snapshot, ordered by OID, with the level to plan or the
+    reason why there is none. Raises CatalogError.
     """
     keys, facts = _keys(snapshot), _facts(snapshot)
     classic = generations.is_classic(snapshot.header["generation"])
-    # nothing found where nothing was read proves nothing
+    # if facts were not read, the absence of a fact proves nothing
     unread = next(
         (
             r["status"]
