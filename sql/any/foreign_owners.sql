@@ -32,7 +32,7 @@ SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n
                                                        AND d.deptype = 'e' AND e.extname = {extension}))) o
   JOIN pg_catalog.pg_roles r ON r.oid = o.owner
  WHERE NOT r.rolsuper AND r.rolname <> current_user
-       -- a role of PostgreSQL 14 and later that stands for the owner of the database
+       -- a role of PostgreSQL 14 and later whose only member is the owner of the database
        AND NOT (r.rolname = 'pg_database_owner'
                 AND EXISTS (SELECT 1 FROM pg_catalog.pg_database b JOIN pg_catalog.pg_roles w ON w.oid = b.datdba
                              WHERE b.datname = pg_catalog.current_database() AND (w.rolsuper OR w.rolname = current_user)))

@@ -4,7 +4,7 @@
 -- trusts: gp_toolkit
 -- locks: AccessShareLock on the view and its external table
 -- cost: reads every log file of the coordinator, regardless of its age
-WITH said AS (
+WITH logged AS (
     SELECT l.logsession, l.logcmdcount, l.logmessage
       FROM gp_toolkit.gp_log_master_concise l
 -- include server_log_counted

@@ -1,4 +1,4 @@
--- Which table a relation with a file belongs to: root is the table or the root of its partitions, part says what the relation is to it:
+-- Which table a relation with a file belongs to: root is the table or the root of its partitions, part is its role for that table:
 -- include file_parts
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_index, pg_am, pg_inherits, pg_partitioned_table, pg_appendonly; opens no table
