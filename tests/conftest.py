@@ -85,16 +85,31 @@ def turn_of(test: str, cases: int, turn: int, turns: int) -> list[int]:
     return [n for n in range(cases) if (n - first) % min(cases, turns) == 0]
 
 
+LONG_TURNS = 3  # a test that is marked `long` runs in one turn of so many
+
+
+def long_turn_of(test: str, turn: int) -> int | None:
+    """How many turns of a long test came before this one; None if the test does not run in it."""
+    number, rest = divmod(turn + zlib.crc32(test.encode()), LONG_TURNS)
+    return None if rest else number
+
+
 def _take_turns(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the cases whose turn it is. GPCATALOG_TEST_TURN=20787/4 (`.ci/run` gives the number of the day) is turn 20787 of 4."""
-    turn, _, turns = os.environ.get("GPCATALOG_TEST_TURN", "0/1").partition("/")
+    """Keep the cases whose turn it is. GPCATALOG_TEST_TURN=20787/4 (`.ci/run` uses the number of the day) is turn 20787 of 4."""
+    turn, turns = map(int, os.environ.get("GPCATALOG_TEST_TURN", "0/1").split("/"))
+    if turns == 1:
+        return
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if any(item.get_closest_marker(name) for name in ("greenplum", "postgres", "turns")):
+        marks = ("greenplum", "postgres", "turns", "long")
+        if any(item.get_closest_marker(name) for name in marks):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     left_out = set()
     for test, found in cases.items():
-        kept = turn_of(test, len(found), int(turn), int(turns))
+        own_turn: int | None = turn
+        if found[0].get_closest_marker("long"):
+            own_turn = long_turn_of(test, turn)
+        kept = [] if own_turn is None else turn_of(test, len(found), own_turn, turns)
         left_out.update(item for n, item in enumerate(found) if n not in kept)
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))

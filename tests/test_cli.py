@@ -592,6 +592,7 @@ def test_probes_prints_what_would_run() -> None:
     assert "segment_catalog_rows" in run("probes").stdout
 
 
+@pytest.mark.long
 def test_demo(tmp_path: Path) -> None:
     """The README's first command: a report of real bloat, and nothing left."""
     said = run(
@@ -655,6 +656,7 @@ def test_a_reader_that_goes_away_is_no_finding() -> None:
     assert (done.returncode, done.stderr) in [(-signal.SIGPIPE, ""), (128 + signal.SIGPIPE, "")]
 
 
+@pytest.mark.turns
 @pytest.mark.parametrize(
     "words",
     [

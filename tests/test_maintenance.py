@@ -61,6 +61,7 @@ def tired(server: str, name: str) -> str:
     return dsn
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("window", [None, 3600.0])
 @pytest.mark.parametrize("server", SERVERS)
 def test_gives_back_what_it_promised(

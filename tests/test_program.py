@@ -15,6 +15,7 @@ from tests import program
 FIXTURE = str(Path(__file__).parent.parent / "fixtures" / "greenplum6.gpcatalog")
 
 
+@pytest.mark.turns
 @pytest.mark.parametrize(
     "words",
     [

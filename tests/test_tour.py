@@ -30,6 +30,7 @@ def blocks() -> tuple[dict[str, str], str]:
     return made, commands[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
 def test_the_tour(server: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     made, commands = blocks()

@@ -19,7 +19,7 @@ from gpcatalog.audit.cluster import combine
 from gpcatalog.audit.report import Report
 from gpcatalog.store.prune import totals_only
 from gpcatalog.store.snapshot import Snapshot
-from tests.audit.test_rules import CASES, Given, findings
+from tests.audit.test_rules import CASES, LARGE, SMALLER, Given, findings
 from tests.audit.uneven import SPECS, uneven
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -88,10 +88,17 @@ def test_pruned_snapshots_tell_what_they_still_can(tmp_path: Path) -> None:
     "rules"
 )  # in one process with tests/audit/test_rules.py: it keeps the findings
 def test_what_every_rule_says() -> None:
-    said = [
-        f"case: {rule} {n}\n" + lines(list(findings(rule, n)))
-        for rule, cases in CASES.items()
-        for n, (_, wanted) in enumerate(cases)
-        if wanted is not None
-    ]
+    said = [case(rule, n) for rule, n in SMALLER if CASES[rule][n][1] is not None]
     compare("rules.txt", "\n".join(said))
+
+
+@pytest.mark.turns
+@pytest.mark.xdist_group("rules")
+@pytest.mark.parametrize(("rule", "n"), [(r, n) for r, n in LARGE if CASES[r][n][1] is not None])
+def test_findings_on_many_leaves(rule: str, n: int) -> None:
+    compare(f"rules_{rule}_{n}.txt", case(rule, n))
+
+
+def case(rule: str, n: int) -> str:
+    """What a rule finds in its case of this number."""
+    return f"case: {rule} {n}\n" + lines(list(findings(rule, n)))

@@ -327,6 +327,7 @@ def judged(conn: psycopg.Connection, text: str, generation: str) -> tuple[str, s
     return "", why
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fixture", list(FIXTURES))
 def test_refusals(fixture: str, request: pytest.FixtureRequest) -> None:
     server = FIXTURES[fixture]

@@ -119,6 +119,7 @@ def test_server_restarts_during(stage: Stage, home: Path, moment: str) -> None:
     hold(said, "the coordinator or the server restarts during the audit")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", ["server", "relations", "scan_class"])
 def test_network_is_cut(stage: Stage, home: Path, moment: str) -> None:
     """Nothing arrives any more and nobody says so."""

@@ -43,6 +43,7 @@ def write(place: Path, day: float, rng: random.Random, *, database_oid: int = 16
     return made.write(path, made.Made(taken, tables, database_oid=database_oid))
 
 
+@pytest.mark.turns
 @pytest.mark.parametrize("seed", range(3))
 def test_kept_points_equal_those_read(place: Path, seed: int) -> None:
     """Snapshots come at the end and in between, go, change and lose their leaves; a database is made anew."""

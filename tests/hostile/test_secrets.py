@@ -97,6 +97,7 @@ def commands(dsn: str) -> list[list[str]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["URI", "conninfo", "PGPASSWORD", "pgpass", "passfile"])
 def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
     dsn, env = ways(guarded, tmp_path)[way]

@@ -57,6 +57,7 @@ def test_the_file_itself_is_taken(whole: Path, tmp_path: Path) -> None:
         assert not told(words), words
 
 
+@pytest.mark.turns
 @pytest.mark.parametrize("text", ["²", "٣", "9" * 5000, "-1", "1e9", "0", "x"])
 def test_settings_that_are_no_numbers(whole: Path, tmp_path: Path, text: str) -> None:
     names = (
@@ -71,6 +72,7 @@ def test_settings_that_are_no_numbers(whole: Path, tmp_path: Path, text: str) ->
         told(words)
 
 
+@pytest.mark.turns
 @pytest.mark.parametrize("seed", range(12))
 def test_no_value_makes_it_fall(whole: Path, tmp_path: Path, seed: int) -> None:
     """Twelve times ten values of all there are, each in one column of one table: refused, or taken without harm."""

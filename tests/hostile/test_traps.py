@@ -562,6 +562,7 @@ def test_commands_without_shadows(tables: Hostile, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_default_path(hostile: Hostile, tmp_path: Path) -> None:
     """The path that everybody has: what pg_catalog lacks an exact match for is looked for in public."""
     here = hostile.copy("hostile_commands")
@@ -762,6 +763,7 @@ def run_all(
     return wrong, codes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["locked", "online"])
 def test_scripts(hostile: Hostile, mode: str, tmp_path: Path) -> None:
     """Each file either runs and springs nothing, or stops and says that the owner should run it; clean tables go to the end."""
@@ -831,6 +833,7 @@ def test_index_of_all(hostile: Hostile, tmp_path: Path) -> None:
     assert done.returncode == 0 or REASON.search(done.stderr)
 
 
+@pytest.mark.long
 def test_scripts_of_the_owner(tables: Hostile, tmp_path: Path) -> None:
     """Mallory runs the files of her tables herself: all of them go to the end, and nobody else runs her code."""
     place = tables.place
@@ -867,6 +870,7 @@ def test_the_switch(tables: Hostile, tmp_path: Path) -> None:
     assert noted(place, "superuser, --run-owner-code", watch.read())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["locked", "online"])
 def test_scripts_under_a_role(tables: Hostile, mode: str, tmp_path: Path) -> None:
     """The database makes the superuser mallory: her code could become the superuser again, so no file runs it."""

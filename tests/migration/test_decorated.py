@@ -50,6 +50,7 @@ def without_order(text: str, *, classic: bool) -> str:
     return "\n".join(sorted(line.strip(" ,") for line in text.splitlines()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", seeds())
 @pytest.mark.parametrize("fixture", list(BINARIES))
 def test_forward_and_back(

@@ -36,6 +36,7 @@ def audited(dsn: str, folder: Path) -> dict[str, int]:
     return {**found, "leaves": report.census.leaves}
 
 
+@pytest.mark.long
 def test_demo(pg15_server: PrivateServer, tmp_path: Path) -> None:
     with psycopg.connect(pg15_server.conninfo(), autocommit=True) as conn:
         conn.execute("DROP DATABASE IF EXISTS shop")

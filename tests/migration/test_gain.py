@@ -115,6 +115,7 @@ def more_rows(dsn: str, names: list[str]) -> None:
             )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", [Mode.LOCKED, Mode.ONLINE])
 @pytest.mark.parametrize("fixture", GENERATION)
 def test_rows_and_files(
@@ -211,6 +212,7 @@ def test_catalog_bytes(fixture: str, request: pytest.FixtureRequest, tmp_path: P
     assert abs(said / measured - 1) < 0.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fixture", GENERATION)
 def test_memory_of_a_session(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     generation = GENERATION[fixture]

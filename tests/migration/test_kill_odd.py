@@ -137,6 +137,7 @@ class Breaker:
             time.sleep(0.05)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("fixture", "policy", "mode"), [*USUAL, *(REST if KILLS else [])])
 def test_killed(
     fixture: str, policy: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path

@@ -257,6 +257,7 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
     return found
 
 
+@pytest.mark.long
 @settings(
     max_examples=30,
     deadline=None,

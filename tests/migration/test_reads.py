@@ -122,6 +122,7 @@ def _reads(dsn: str, folder: Path, mode: Mode, others: int) -> dict[str, list[di
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("mode", "owner"), CASES)
 @pytest.mark.parametrize("fixture", SERVERS)
 def test_other_tables_cost_a_step_nothing(

@@ -144,6 +144,7 @@ def scanned(text: str) -> list[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("shape", "rules", "mode"), CASES)
 @pytest.mark.parametrize("fixture", SERVERS)
 def test_no_table_is_read_under_the_lock(

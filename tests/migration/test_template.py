@@ -190,6 +190,7 @@ def test_a_value_that_came_since_stops_it(
     assert not [s for s in made.plan_of(dsn, TRIM).tables[0].steps if isinstance(s, DropEmpty)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fixture", GENERATION)
 def test_template_follows_merges(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path

@@ -97,6 +97,7 @@ def _undominated(ways: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]
     return found
 
 
+@pytest.mark.long
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(tables(), min_size=2, max_size=3), st.sampled_from(["leaves", "files", "rewrite", "leaves+rewrite"]), st.floats(0.05, 0.95),

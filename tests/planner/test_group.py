@@ -255,6 +255,7 @@ def made(pieces: list[Piece], name: str) -> MadeTable:
     )
 
 
+@pytest.mark.long
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(tables(), min_size=1, max_size=25),

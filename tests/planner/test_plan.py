@@ -110,6 +110,7 @@ def make(snapshot: Any, rules: Policy | None = None, **limits: Any) -> planning.
     return planning.make(cast(Snapshot, snapshot), rules, Request(Limits(**limits)))
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(tables(), min_size=1, max_size=12),

@@ -63,6 +63,7 @@ def explained(planned: PlanResult, root: Root) -> list[str]:
     return [f"  {len(rows)} rows\n", *list(reversed(told.values()))[:EXPLAINED]]
 
 
+@pytest.mark.turns
 @pytest.mark.parametrize("generation", ["gp6", "gp7", "pg15"])
 def test_plans(generation: str) -> None:
     said = []

@@ -280,6 +280,7 @@ def _make_greenplum(conn: psycopg.Connection) -> None:
     conn.execute("CREATE TEMP TABLE mine (a int, t text) DISTRIBUTED BY (a)")
 
 
+@pytest.mark.long
 def test_greenplum_after_everything(cluster: Place, tmp_path: Path) -> None:
     space = cluster.scratch / "space"
     space.mkdir(exist_ok=True)

@@ -64,6 +64,7 @@ def _audited(
         }
 
 
+@pytest.mark.long
 def test_it_sees_what_a_superuser_sees(dsn: str, tmp_path: Path) -> None:
     printed = subprocess.run(
         [sys.executable, "-m", "gpcatalog", "doctor", dsn, "--create-role", ROLE],

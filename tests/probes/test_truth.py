@@ -229,6 +229,7 @@ def catalog_bytes(dsn: str, folder: Path) -> dict[tuple[str, int], tuple[int, in
     }
 
 
+@pytest.mark.long
 def test_reclaimable_is_what_vacuum_full_gives_back(database: str, tmp_path: Path) -> None:
     """At about 0, 30, 70 and 95 % dead rows: ask the audit, then VACUUM FULL and REINDEX, and compare, within 5 % of the catalog's size."""
     greenplum = "gpadmin" in database

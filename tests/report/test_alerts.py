@@ -192,6 +192,7 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, object]]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_alerts(name: str, promtool: str, tmp_path: Path) -> None:
     (tmp_path / "rules.yml").write_text(rules_text())

@@ -31,6 +31,7 @@ def said(*words: str, encoding: str) -> subprocess.CompletedProcess[bytes]:
     return program.run(*words, text=False, env=os.environ | {"PYTHONIOENCODING": encoding})
 
 
+@pytest.mark.turns
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]).replace("/", ""))
 def test_text_is_whole(words: tuple[str, ...]) -> None:
     whole = said(*words, encoding="utf-8")

@@ -32,6 +32,7 @@ SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
 FIRST = date(2025, 3, 20)  # clocks change in Berlin on the 30th
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fixture", SERVERS)
 def test_fortnight(fixture: str, request: pytest.FixtureRequest) -> None:
     dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_fortnight")
@@ -244,6 +245,7 @@ def test_no_row_leaves_without_consent(fixture: str, request: pytest.FixtureRequ
     assert left == [(20, today - timedelta(19))] or left == [(21, today - timedelta(20))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
 def test_a_merge_over_several_nights(fixture: str, request: pytest.FixtureRequest) -> None:
     dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_instalments")

@@ -207,6 +207,7 @@ def random_tables(
     return dsn, look, tables
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", seeds())
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
 def test_they_equal_the_newest(fixture: str, seed: int, request: pytest.FixtureRequest) -> None:

@@ -135,6 +135,7 @@ class Tables:
         return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", seeds())
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
 def test_nothing_is_lost(fixture: str, seed: int, request: pytest.FixtureRequest) -> None:
