@@ -1,4 +1,4 @@
-"""The program's first moment: a signal is answered before anything else is loaded."""
+"""The entry point of the program: handles signals before anything else is imported."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import gc
 import os
 import signal
 
-# objects made before Python looks for cycles of unused ones (its default: 700). What is made while
-# modules and the grammar are loaded stays, and was gone through again and again
+# allocated objects from which Python runs the garbage collector (its default: 700). What is
+# allocated while modules and the grammar are loaded is never freed, and was scanned repeatedly
 COLLECT_AFTER = 50_000
 
 
@@ -19,7 +19,7 @@ def _early(number: int, _frame: object) -> None:
 
 
 def main() -> None:
-    """The command line, from the first moment on."""
+    """Install early signal handlers, then import and run the command line."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _early)
     gc.set_threshold(COLLECT_AFTER)

@@ -1,6 +1,4 @@
-"""The command line: which commands there are, and what happens around them: signals, errors, exit
-codes.
-"""
+"""The command line: the list of commands, and the handling of signals, errors and exit codes."""
 
 from __future__ import annotations
 
@@ -119,8 +117,8 @@ def _options(
     log_as_json(log_format is LogFormat.JSON)
 
 
-KEPT_SHOWN = 5  # files that an interrupted run has written already
-_AGAIN = 0.02  # seconds after which a signal that came during an import is sent again
+KEPT_SHOWN = 5  # files already written that the message of an interrupted run lists
+_AGAIN = 0.02  # seconds after which a signal that arrived during an import is sent again
 
 
 def _importing(frame: FrameType | None) -> bool:
@@ -134,13 +132,13 @@ def _importing(frame: FrameType | None) -> bool:
 def _unwind(number: int, frame: FrameType | None) -> None:
     if _importing(
         frame
-    ):  # an exception in the middle of loading a library of machine code can abort the process
+    ):  # an exception during the import of a native library can abort the process
         again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
         again.daemon = True
         again.start()
         return
     received.append(number)
-    signal.signal(number, signal.SIG_IGN)  # once is enough: cleaning up must not be interrupted
+    signal.signal(number, signal.SIG_IGN)  # one is enough: the cleanup must not be interrupted
     raise Interrupted(number)
 
 
@@ -148,17 +146,17 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def _nobody_reads() -> None:
-    """What is still to be written to standard output goes nowhere: nothing blocks or fails at the
-    end.
+    """Redirect standard output to the null device, so that the remaining output neither blocks nor
+    fails at the end.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _unanswered(e: Exception) -> CatalogError | None:
-    """A query that the server did not answer, and that no command can do without; None for other
-    failures.
+    """Convert a query that the server did not answer, and that every command needs, to a
+    CatalogError; None for other failures.
     """
-    probes = sys.modules.get("gpcatalog.probes.connection")  # not loaded, none was sent
+    probes = sys.modules.get("gpcatalog.probes.connection")  # not loaded: no query was sent
     if probes is None or not isinstance(e, probes.ProbeFailed) or os.environ.get("GPCATALOG_DEBUG"):
         return None
     hints = {
@@ -175,7 +173,7 @@ def _unanswered(e: Exception) -> CatalogError | None:
 
 
 def _named(words: Iterable[str]) -> str:
-    """The command that the words of a command line name; "" if there is none.
+    """Return the command that the words of a command line name; "" if there is none.
 
     >>> _named(["--log-format", "json", "audit", "--help"]), _named(["--version"])
     ('audit', '')
@@ -190,8 +188,8 @@ def _named(words: Iterable[str]) -> str:
 
 
 def _only(name: str) -> typer.Typer:
-    """The program with one command: typer takes 10 ms to read the options of all. With all of them
-    where there is no such command, or it needs the others.
+    """Return the program with one command, because typer takes 10 ms to read the options of all.
+    Return it with all commands if this command does not exist or needs the others.
     """
     commands = [c for c in app.registered_commands if c.name == name]
     groups = [g for g in app.registered_groups if g.name == name]
@@ -203,7 +201,7 @@ def _only(name: str) -> typer.Typer:
 
 
 def _is_plugin(words: Sequence[str]) -> bool:
-    """Whether a command line asks for the output of a Nagios plugin, which only audit has.
+    """Whether a command line requests the output of a Nagios plugin, which only audit supports.
 
     >>> _is_plugin(["audit", "--format", "nagios"]), _is_plugin(["check", "--format=nagios"])
     (True, False)
@@ -215,8 +213,9 @@ def _is_plugin(words: Sequence[str]) -> bool:
 def _failed(message: str, hint: str, exit_code: int) -> int:
     """Report a failure; returns the exit code of the process.
 
-    A Nagios plugin says it on standard output, and its state is UNKNOWN. What the command line asks
-    for is looked for in its words: the failure can be that it could not be read.
+    A Nagios plugin prints the message on standard output with the state UNKNOWN. The words of the
+    command line are searched for this format, because the failure can be that the command line
+    could not be parsed.
     """
     if _is_plugin(sys.argv[1:]):
         from gpcatalog.commands.audit import unknown_state
@@ -228,7 +227,7 @@ def _failed(message: str, hint: str, exit_code: int) -> int:
 
 
 def _run() -> int:
-    """Run a command and turn what happens into an exit code and at most one message."""
+    """Run a command; convert errors to an exit code and at most one message."""
     try:
         try:
             code = _only(_named(sys.argv[1:]))(standalone_mode=False)
@@ -258,7 +257,7 @@ def _run() -> int:
         if code == 1 and type(sys.stdout).__name__ == "PacifyFlushWrapper":
             code = (
                 128 + signal.SIGPIPE
-            )  # typer's word for a reader that went away, which is no finding
+            )  # typer's exit code when the reader closed the pipe, which is not a finding
         if code in (Exit.CLEAN, Exit.FINDINGS):
             for line in dict.fromkeys(advice):
                 say(printable(line))
@@ -266,7 +265,7 @@ def _run() -> int:
     except Exception as e:
         if isinstance(e, OSError) and e.errno in _FULL:
             _nobody_reads()
-            # not as a plugin does: standard output may be what cannot be written
+            # not in the format of a plugin: writing to standard output may be what failed
             code = int(Exit.UNREACHABLE if _is_plugin(sys.argv[1:]) else Exit.USAGE)
             fail(
                 f"cannot write: {e.strerror}",
@@ -286,10 +285,10 @@ def _run() -> int:
 
 
 def main() -> NoReturn:
-    """The command line, with what surrounds every command: closed or full streams, signals,
+    """Run the command line with what all commands need: closed or full streams, signals, masked
     passwords in messages.
     """
-    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 # for a stream that the caller closed: nobody wants to read it
+    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 # replaces a stream that the caller closed
     sys.stdout = sys.stdout or nowhere
     sys.stderr = sys.stderr or nowhere
     for stream in (sys.stdout, sys.stderr):
@@ -307,7 +306,7 @@ def main() -> NoReturn:
         code = 128 + e.number
         fail(f"interrupted; {printable(left)}", exit_code=code)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # everything is said and done
+        signal.signal(number, signal.SIG_IGN)  # all output is written
     sys.exit(code)
 
 

@@ -1,4 +1,4 @@
-"""What ends a command early: a failure, with what to do and the exit code, or a signal."""
+"""Exceptions that end a command early: a failure with a hint and an exit code, or a signal."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ class Exit(IntEnum):
 
     CLEAN = 0
     FINDINGS = 1  # findings at or above --fail-on
-    USAGE = 2  # the call or an input file is wrong
+    USAGE = 2  # wrong usage, or an invalid input file
     UNREACHABLE = 3  # the server cannot be reached or read
     REFUSED = 4  # a plan or migration that would be unsafe
     INTERNAL = 70
-    INTERRUPTED = 130  # Ctrl-C, as shells number it
+    INTERRUPTED = 130  # Ctrl-C; the exit code that shells use
 
 
-# exit codes in the manual pages; the table of the README is the same
+# exit codes in the manual pages; the table in the README is the same
 EXIT_TEXTS = {
     "0": "success; no finding at or above --fail-on",
     "1": (
@@ -38,7 +38,7 @@ EXIT_TEXTS = {
 
 
 class CatalogError(Exception):
-    """A failure that is told to the user in one message, never as a traceback.
+    """A failure that is reported to the user in one message, never as a traceback.
 
     >>> e = CatalogError("no such file: x", hint="name a snapshot", exit_code=Exit.USAGE)
     >>> e.message, e.hint, int(e.exit_code)
@@ -57,17 +57,17 @@ class CatalogError(Exception):
         self.message = message
         self.hint = hint
         self.exit_code = exit_code
-        # message and hint in one line, for a list of what could not be read
+        # message and hint in one line, for lists of what could not be read
         self.reason = message + (f"; {hint}" if hint else "")
-        self.complete = complete  # what was to be written is: the output file is kept
+        self.complete = complete  # the output was written completely: the output file is kept
 
 
-received: list[int] = []  # signals that came
+received: list[int] = []  # signals that were received
 
 
 class Interrupted(BaseException):
-    """Ctrl-C or SIGTERM: unwinds everything, so that no session and no half-written file is
-    left.
+    """Raised by Ctrl-C or SIGTERM; it unwinds the stack, so that no session and no half-written
+    file remains.
     """
 
     def __init__(self, number: int) -> None:
@@ -76,10 +76,10 @@ class Interrupted(BaseException):
 
 
 def raise_if_interrupted() -> None:
-    """Raise Interrupted if a signal came.
+    """Raise Interrupted if a signal was received.
 
-    For handlers of any exception: a library may turn the exception of a signal into an error of its
-    own (DuckDB: RuntimeError, "Query interrupted"), which is no bug and no damaged file.
+    For handlers of all exceptions: a library may convert the exception of a signal to an error of
+    its own (DuckDB: RuntimeError, "Query interrupted"). This is neither a bug nor a damaged file.
     """
     if received:
         raise Interrupted(received[0])

@@ -1,1 +1,1 @@
-"""A snapshot summed up: what the audit shows, before any rule judges it."""
+"""The summary of a snapshot: what the audit reports, before the rules are applied."""

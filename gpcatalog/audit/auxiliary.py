@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
 
 SINCE = 5  # snapshot schema that added the table
-TOP = 2 * COUNTED  # relations in a report: all counted ones and their indexes
+TOP = 2 * COUNTED  # relations in a report: all whose rows were counted, and their indexes
 
 
 class AuxiliaryRelation(msgspec.Struct, kw_only=True, frozen=True):
-    """One large auxiliary relation, or an index of one.
+    """One large auxiliary relation, or an index on one.
 
     schema, name:  of the append-optimized table
     relation:      schema and name of the auxiliary relation
     kind:          one of gpcatalog.model.auxiliary.KINDS
     segments:      number of segments where it is large
-    bytes, reclaimable: on these segments together
+    bytes, reclaimable: total of these segments
     worst_content: content id of the segment with the most reclaimable bytes (or the most bytes)
     worst_bytes, worst_rows, worst_needed, worst_reclaimable: on that segment
-    bloat:         worst_bytes / worst_needed, at least one page needed
-    Figures that depend on rows are None where the rows were not counted.
+    bloat:         worst_bytes / worst_needed; worst_needed counts as at least one page
+    Figures that depend on rows are None if the rows were not counted.
     """
 
     schema: str
@@ -58,7 +58,7 @@ class AuxiliaryKind(msgspec.Struct, frozen=True):
 class Auxiliary(msgspec.Struct, kw_only=True, frozen=True):
     """The large auxiliary relations of a database.
 
-    large, uncounted: number of all, and of those whose rows were not counted
+    large, uncounted: number of all of them, and of those whose rows were not counted
     bytes, reclaimable: on all segments; reclaimable of the counted ones, None if none was counted
     kinds:     totals by kind
     relations: at most TOP, those with the most reclaimable bytes first
@@ -77,7 +77,7 @@ def _reclaimable(row: dict[str, Any]) -> int | None:
 
 
 def _sum(values: list[int | None]) -> int | None:
-    """Sum of the known values; None without any."""
+    """Sum of the known values; None if none is known."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
@@ -111,7 +111,7 @@ def _kind(kind: str, found: list[AuxiliaryRelation]) -> AuxiliaryKind:
 
 
 def auxiliary(snapshot: Snapshot) -> Auxiliary | None:
-    """The large auxiliary relations of a snapshot.
+    """Return the large auxiliary relations of a snapshot.
 
     None if they were not measured: on PostgreSQL, without a directory listing, in snapshots of older
     versions, or if the probe failed.

@@ -1,4 +1,4 @@
-"""Snapshot to report: sums, medians and shares, all from the snapshot's tables."""
+"""Build a report from a snapshot: sums, medians and shares, all computed from its tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from gpcatalog.model.quantity import plural
 from gpcatalog.model.timing import Timing
 from gpcatalog.store.snapshot import Snapshot
 
-TOP = 20  # tables and schemas listed
+TOP = 20  # tables and schemas in a report
 
 
 def _utc(moment: datetime | None) -> datetime | None:
@@ -46,7 +46,7 @@ def _utc(moment: datetime | None) -> datetime | None:
 
 
 def _ratio(bytes_: int, needed: int | None) -> float | None:
-    """Bloat factor; a catalog that needs nothing and has nothing is not bloated."""
+    """Bloat factor; 1 for an empty catalog that needs no bytes."""
     if needed is None:
         return None
     return bytes_ / needed if needed else 1.0
@@ -82,7 +82,7 @@ def _bytes(row: CatalogRow) -> int:
 
 
 def _middle(values: Sequence[int]) -> int:
-    """The lower median, so that it is a value some instance really has."""
+    """Lower median: always the value of an existing instance."""
     return sorted(values)[(len(values) - 1) // 2]
 
 
@@ -148,7 +148,7 @@ def _totals(rows: Iterable[CatalogRow], snapshot: Snapshot) -> tuple[InstanceTot
 
 
 def _census(snapshot: Snapshot) -> Census | None:
-    """The tables and partitions; None where they could not be read: none is not 0."""
+    """Counts of tables and partitions; None, not 0, if they could not be read."""
     if snapshot.unread("relations"):
         return None
     if snapshot.header["grain"] != "leaf":
@@ -179,7 +179,7 @@ def _census(snapshot: Snapshot) -> Census | None:
 
 
 def _census_from_roots(snapshot: Snapshot) -> Census:
-    """Of a pruned snapshot: what one row a root still tells."""
+    """Counts of tables and partitions from a pruned snapshot, which has one row per root."""
     counts = []
     for row in snapshot.rows(
         "SELECT storage, sum(leaves) AS leaves, sum(empty_leaves) AS empty, count(*) FILTER (kind ="
@@ -233,7 +233,7 @@ def _assemble(
 def _owners(
     snapshot: Snapshot, needed: int, class_rows: int
 ) -> tuple[tuple[Owner, ...], tuple[Owner, ...]]:
-    """The tables and the schemas that own most, by rows in pg_attribute."""
+    """The tables and the schemas with the most catalog rows, by rows in pg_attribute."""
     a_row = needed / class_rows if class_rows else 0.0
 
     def owner(row: dict[str, Any], name: str, storage: str) -> Owner:
@@ -282,7 +282,7 @@ def _forecasts(
     ):
         before, now = then.get(what), report_now.get(what)
         if before is None or now is None:
-            continue  # not read at one of both times
+            continue  # not read in one of the two snapshots
         rate = (now - before) / days
         left = (
             (limit.value - now) / rate
@@ -306,7 +306,7 @@ def _forecasts(
 
 
 def _figures(snapshot: Snapshot) -> dict[str, float]:
-    """Figures that are forecast, without those that could not be read."""
+    """The figures for the forecast, without those that could not be read."""
     metric = snapshot.one(
         "SELECT coalesce(sum(CASE WHEN kind = 'table' THEN 1 ELSE leaves END), 0) AS n FROM"
         " root_total"
@@ -371,7 +371,7 @@ def _server(header: Mapping[str, Any], instances: Sequence[Instance]) -> ServerF
 
 
 def _holders(snapshot: Snapshot) -> tuple[Holder, ...]:
-    """What keeps old row versions, the oldest transaction first."""
+    """What prevents VACUUM from removing old row versions, the oldest transaction first."""
     return tuple(
         Holder(
             content=row["content"],
@@ -408,7 +408,7 @@ def _temporary_relations(snapshot: Snapshot) -> int:
 
 
 def _session_starts(snapshot: Snapshot) -> tuple[SessionStart, ...] | None:
-    """What a session start reads on each instance; None where it was not read."""
+    """The pages that a session start reads on each instance; None if they were not read."""
     block = snapshot.header["block_size"]
     return (
         tuple(
@@ -420,7 +420,7 @@ def _session_starts(snapshot: Snapshot) -> tuple[SessionStart, ...] | None:
 
 
 def _ages(snapshot: Snapshot) -> tuple[Age, ...] | None:
-    """Ages of databases and relations, the oldest first; None where they were not read."""
+    """Ages of databases and relations, the oldest first; None if they were not read."""
     return (
         tuple(
             Age(**row)
@@ -445,7 +445,7 @@ def _taken(header: Mapping[str, Any]) -> SnapshotInfo:
 
 
 def _coverage(snapshot: Snapshot) -> tuple[Coverage, ...]:
-    """What each probe read, or why it did not."""
+    """The status of each probe: what it read, or why it did not."""
     return tuple(
         Coverage(
             row["probe"], row["status"], row["reason"] or "", row["needs"] or "", row["seconds"]
@@ -455,8 +455,8 @@ def _coverage(snapshot: Snapshot) -> tuple[Coverage, ...]:
 
 
 def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
-    """The report of one snapshot, with a forecast when an older snapshot of the same database is
-    given; without findings.
+    """Build the report of one snapshot, without findings; with a forecast if an older snapshot of
+    the same database is given.
     """
     header = snapshot.header
     rows = tuple(

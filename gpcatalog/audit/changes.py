@@ -1,4 +1,4 @@
-"""What changed between two audits: problems that are new, worse, better or gone."""
+"""Changes between two audits: problems that are new, worse, better or gone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Problem(msgspec.Struct, kw_only=True, frozen=True):
     """One finding of one database, or a database that could not be audited (rule is "unread").
 
     place:    "cluster/database" of a fleet, otherwise "host:port/database"
-    relation: first relation of the finding; content: its instance; they distinguish findings of one
+    relation: first relation of the finding; content: its instance; both distinguish findings of one
               rule
     """
 
@@ -30,13 +30,13 @@ class Problem(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def key(self) -> str:
-        """What identifies the problem; titles contain numbers that change."""
+        """The identity of the problem, without the title: titles contain numbers that change."""
         content = "" if self.content is None else str(self.content)
         return "\t".join((self.place, self.rule, self.relation, content))
 
     @property
     def rank(self) -> Severity:
-        """The severity in order."""
+        """The severity as an ordered value."""
         return Severity[self.severity.upper()]
 
 
@@ -59,7 +59,7 @@ class Notification(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to notify of."""
+        """Whether there is a change to notify about."""
         return bool(self.new or self.worse or self.better or self.gone)
 
 
@@ -102,8 +102,8 @@ def _state(problems: Sequence[Problem]) -> str:
 def with_unknown(
     now: Sequence[Problem], before: Mapping[str, Problem], unread_places: Sequence[str]
 ) -> list[Problem]:
-    """The problems now, with the earlier ones of places that could not be audited: nobody knows
-    whether they are gone.
+    """The current problems, with the earlier problems of places that could not be audited, because
+    it is unknown whether these are gone.
     """
     there = {p.key for p in now}
 
@@ -121,7 +121,9 @@ def with_unknown(
 def compare(
     now: Sequence[Problem], before: Mapping[str, Problem] | None, time: str
 ) -> Notification:
-    """What changed. before: problems by key; None if there was no run yet."""
+    """Compare the current problems with the earlier ones. before: problems by key; None if there
+    was no run yet.
+    """
     known = before or {}
     by_key = {p.key: p for p in now}
     both = [(p, known[key]) for key, p in by_key.items() if key in known]

@@ -1,4 +1,4 @@
-"""Several databases of one cluster under one verdict."""
+"""The summary of several databases of one cluster."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ class Unread(msgspec.Struct, frozen=True):
 class Cluster(msgspec.Struct, kw_only=True, frozen=True):
     """All databases of a cluster.
 
-    verdicts add up what the whole cluster bears; findings carry the database in their title.
+    verdicts are computed for the sum of all databases; titles of findings begin with the name of
+    the database.
     """
 
     databases: tuple[Report, ...]
     unread: tuple[Unread, ...]
-    partitions_metric: int | None  # None where a database's tables could not be read
+    partitions_metric: int | None  # None if the tables of a database could not be read
     leaves: int | None
     class_rows: int  # rows of pg_class on the entry instance, all databases
     attribute_rows: int
@@ -42,9 +43,9 @@ class Cluster(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def combine(reports: Sequence[Report], unread: Sequence[tuple[str, str]]) -> Cluster:
-    """The cluster of these reports, at least one."""
+    """Combine the reports of a cluster, at least one."""
     census = [r.census for r in reports if r.census is not None]
-    # a sum that lacks a database is no sum
+    # a sum without one of the databases would be wrong
     whole = len(census) == len(reports)
     ao_column = sum(c.leaves_ao_column for c in census) if whole else None
     metric = sum(c.partitions_metric for c in census) if whole else None

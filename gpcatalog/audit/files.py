@@ -1,5 +1,5 @@
-"""The file section: files by part, instance, host and table, what they will be, what another
-storage would make of them.
+"""The file section of a report: files by part, instance, host and table, their future number, and
+their number with another storage type.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from gpcatalog.model.storage import Storage
 if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
 
-TOP = 20  # tables, orphans and differences listed
-LISTED = ("directory", "sample")  # bases with sizes of files
-MANY = 10_000  # files of a database from which on their average size is judged
+TOP = 20  # tables, orphans and differences in a report
+LISTED = ("directory", "sample")  # bases that include file sizes
+MANY = 10_000  # lowest number of files of a database for which the average file size is judged
 
 
 class Part(msgspec.Struct, frozen=True):
     """Files of one part on all segments: main, auxiliary, toast, index, fork, sequence, catalog,
     other, unowned.
 
-    bytes, empty, small: None where directories could not be listed; small: of at most 1 MB, the
-                         empty ones among them
+    bytes, empty, small: None if directories could not be listed; small: of at most 1 MB, including
+                         empty files
     """
 
     part: str
@@ -49,7 +49,7 @@ class OnInstance(msgspec.Struct, frozen=True):
 
 
 class OnHost(msgspec.Struct, frozen=True):
-    """Files of this database on one host; a mirror is taken to have as many as its primary."""
+    """Files of this database on one host; a mirror is assumed to have as many as its primary."""
 
     host: str
     primaries: int
@@ -59,9 +59,9 @@ class OnHost(msgspec.Struct, frozen=True):
 
 
 class Bucket(msgspec.Struct, frozen=True):
-    """One bucket of the histogram.
+    """One bucket of the histogram of file sizes.
 
-    storage: of tables; of everything else its part.
+    storage: storage type of tables; for other files their part.
     """
 
     storage: str
@@ -71,21 +71,20 @@ class Bucket(msgspec.Struct, frozen=True):
 
 
 class TableFiles(msgspec.Struct, kw_only=True, frozen=True):
-    """A table with its leaves, on all segments.
+    """The files of a table and its leaves, on all segments.
 
-    files:        of all parts; the parts beside it
-    files_error:  of files, where they are estimated from a sample; None where they are counted, and
-                  for a table of which a sample has too little
-    hollow_bytes: of indexes of a single page, which hold no entry: the price of tables that are
-                  empty
+    files:        of all parts; the next fields are the parts
+    files_error:  error of files if they are estimated from a sample; None if they are counted, or
+                  if too few files of the table are in the sample
+    hollow_bytes: of indexes that have a single page and no entry: the cost of empty tables
     when_filled:  files once every empty leaf has rows from one writer (derived)
     as_ao_column, as_ao_row, as_heap: files with every leaf filled by one writer, in each storage;
-        None where there is no such storage
+        None if the server does not have this storage
     removable:    files that a conversion from ao_column to ao_row would remove today, of leaves
-                  that hold rows (derived, for one writer; TOAST that only ao_row has, as on
-                  Greenplum 7, is not deducted)
+                  that contain rows (derived, for one writer; TOAST tables that only ao_row has, as
+                  on Greenplum 7, are not deducted)
     removal_fastest, removal_slowest: seconds that removing all files takes at the published rates,
-        on the segment that has most
+        on the segment with the most files
     """
 
     schema: str
@@ -113,8 +112,8 @@ class TableFiles(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """A table whose list of segment files and whose directory do not agree on one segment; files
-    that hold bytes.
+    """A table whose segment file list and directory differ on one segment; only files with bytes
+    are counted.
     """
 
     schema: str
@@ -125,9 +124,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Orphan(msgspec.Struct, kw_only=True, frozen=True):
-    """Files of one relfilenode without a row in pg_class (kind missing: the row without its
-    file).
-    """
+    """Files of one relfilenode without a row in pg_class (kind missing: a row without its file)."""
 
     content: int
     node: int
@@ -150,12 +147,12 @@ class OrphanTotal(msgspec.Struct, frozen=True):
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """The sample from which all but the number of files is estimated, and the errors of the totals:
-    half the width of a 95 % interval.
+    """The sample from which all figures except the number of files are estimated, and the errors of
+    the totals: half the width of a 95 % confidence interval.
 
-    one_in:      one file number in so many was drawn
-    bytes_error: None where relations that are large by their pages in pg_class may be missing from
-                 the sample
+    one_in:      one of this many file numbers is in the sample
+    bytes_error: None if relations that are large by their pages in pg_class may be missing from the
+                 sample
     """
 
     one_in: int
@@ -165,18 +162,19 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Files(msgspec.Struct, kw_only=True, frozen=True):
-    """Everything about the files of this database on the segments (or the only server); the
-    coordinator holds no rows.
+    """All figures about the files of this database on the segments (or the only server); the
+    coordinator stores no rows.
 
-    basis:         "directory"; "sample": the files of each instance counted, the rest estimated; or
-                   "catalog": segment file lists and relations counted, forks and sizes not seen
-    sample:        None for all but basis "sample"
-    average_bytes: bytes / files over all of it, None without bytes
-    slowdown:      estimate for that average, a ratio; None without column-oriented tables, of
-                   which alone it was published
+    basis:         "directory"; "sample": the files of each instance are counted, the rest is
+                   estimated; or "catalog": segment file lists and relations are counted, forks and
+                   sizes are unknown
+    sample:        None unless basis is "sample"
+    average_bytes: bytes / files of the database, None without bytes
+    slowdown:      estimate for this average, a ratio; None without column-oriented tables, because
+                   it was published only for them
     when_filled, removable: summed over all tables, as in TableFiles
-    compared:      tables whose lists of segment files were compared with the directory;
-                   differences: where they disagree
+    compared:      number of tables whose segment file lists were compared with the directory;
+                   differences: tables where they differ
     """
 
     basis: str
@@ -213,7 +211,7 @@ def _rounded(value: float | None) -> int | None:
 
 
 def _sample(snapshot: Snapshot) -> Sample | None:
-    """The sample of a snapshot, if its files are estimated from one."""
+    """The sample of a snapshot if its files are estimated from one, else None."""
     for row in snapshot.rows("SELECT * FROM file_sample WHERE root IS NULL"):
         return Sample(
             row["one_in"],
@@ -225,8 +223,8 @@ def _sample(snapshot: Snapshot) -> Sample | None:
 
 
 def _model(server: Generation, row: dict[str, Any], segments: int) -> str | None:
-    """One row of VALUES: the shape, and its files on all segments empty, filled, and filled in each
-    storage.
+    """One row of VALUES: the shape, and its files on all segments when empty, when filled, and when
+    filled in each storage.
     """
     storage = Storage(row["storage"])
     if storage not in server.storages:
@@ -255,10 +253,10 @@ def _model(server: Generation, row: dict[str, Any], segments: int) -> str | None
 
 
 def _ahead(snapshot: Snapshot, segments: int) -> dict[int, dict[str, Any]]:
-    """By root: files to come when its empty leaves are filled, files in each storage, files a
-    conversion would remove.
+    """By root: files that are added when its empty leaves are filled, files in each storage, and
+    files that a conversion would remove.
 
-    The model is asked once for every shape there is; the summing over leaves is the database's.
+    The cost model is evaluated once for every shape; DuckDB adds up the leaves.
     """
     try:
         server = generation(snapshot.header["generation"])
@@ -340,7 +338,7 @@ def _tables(
     return tuple(out)
 
 
-# sums over the rows of file_total that one group has
+# sums over the rows of file_total of one group
 _SUMS = (
     "sum(files) AS files, sum(bytes) AS bytes, sum(empty_files) AS empty_, sum(small_files) AS"
     " small, sum(hollow_bytes) AS hollow"
@@ -348,7 +346,7 @@ _SUMS = (
 
 
 def _figures(row: dict[str, Any], basis: str) -> tuple[int, int | None, int | None, int | None]:
-    """Files, bytes, empty and small files of a row of _SUMS; the last three only where sizes were
+    """Files, bytes, empty and small files of a row of _SUMS; the last three only if sizes were
     read.
     """
     if basis not in LISTED:
@@ -357,7 +355,7 @@ def _figures(row: dict[str, Any], basis: str) -> tuple[int, int | None, int | No
 
 
 def _parts(snapshot: Snapshot, basis: str) -> tuple[Part, ...]:
-    """Files by part, most first."""
+    """Files by part, the most files first."""
     return tuple(
         Part(row["part"], *_figures(row, basis))
         for row in snapshot.rows(
@@ -386,7 +384,7 @@ def _on_instances(snapshot: Snapshot, basis: str) -> tuple[OnInstance, ...]:
 
 
 def _buckets(snapshot: Snapshot) -> tuple[Bucket, ...]:
-    """The histogram of file sizes, by storage and size."""
+    """The histogram of file sizes, by storage and bucket."""
     order = [bucket.label for bucket in limits.FILE_BUCKETS]
     buckets = [
         Bucket(r["storage"], r["bucket"], int(r["files"]), int(r["bytes"]))
@@ -399,8 +397,8 @@ def _buckets(snapshot: Snapshot) -> tuple[Bucket, ...]:
 
 
 def _differences(snapshot: Snapshot) -> tuple[tuple[Difference, ...], int]:
-    """Tables whose lists of segment files and directories disagree, the largest differences first,
-    and how many there are.
+    """Tables whose segment file lists and directories differ, the largest differences first, and
+    the number of all of them.
     """
     differing = """FROM file_total c JOIN root_total t ON t.root = c.root
                    LEFT JOIN file_total d ON d.basis = 'directory' AND d.root = c.root AND d.content = c.content AND d.part = c.part
@@ -417,7 +415,7 @@ def _differences(snapshot: Snapshot) -> tuple[tuple[Difference, ...], int]:
 
 
 def _compared(snapshot: Snapshot) -> int:
-    """Tables whose segment files were listed."""
+    """Number of tables whose segment files were listed."""
     return int(
         snapshot.one(
             "SELECT count(DISTINCT root) AS n FROM file_total WHERE basis = 'catalog' AND part ="
@@ -448,7 +446,9 @@ def _orphan_totals(snapshot: Snapshot) -> tuple[OrphanTotal, ...]:
 
 
 def build_files(snapshot: Snapshot) -> Files | None:
-    """The file section of one snapshot; None when neither directories nor lists were read."""
+    """The file section of one snapshot; None if neither directories nor segment file lists were
+    read.
+    """
     basis = snapshot.files_basis
     if not basis:
         return None
@@ -456,7 +456,7 @@ def build_files(snapshot: Snapshot) -> Files | None:
     total = snapshot.one(f"SELECT {_SUMS} FROM file_total WHERE basis = ?", [basis])
     files, bytes_, empty, small = _figures(total, basis)
     average = bytes_ / files if bytes_ and files else None
-    # a snapshot reduced to totals has no leaves
+    # a pruned snapshot contains no leaves
     columnar = snapshot.one(
         "SELECT (SELECT count(*) FROM relation WHERE storage = 'ao_column')"
         " + (SELECT count(*) FROM root_total WHERE storage = 'ao_column') AS n"

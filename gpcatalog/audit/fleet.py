@@ -1,4 +1,4 @@
-"""The clusters of a fleet under one verdict."""
+"""The summary of the clusters of a fleet."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class FleetCluster(msgspec.Struct, kw_only=True, frozen=True):
 
     cluster: its databases; None if none could be audited
     unread:  databases that could not be audited, and why
-    error:   why the cluster could not be read at all or to its end; empty if it was
-    seconds: duration of reading; None if it was not begun, or if only stored snapshots were used
+    error:   why the cluster could not be read or was read incompletely; empty if it was read
+    seconds: duration of reading; None if reading did not start, or if only stored snapshots were
+             used
     oldest:  time of the oldest snapshot among its databases
     """
 
@@ -33,7 +34,7 @@ class FleetCluster(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Whether every database that was asked for could be audited."""
+        """Whether every requested database could be audited."""
         return self.cluster is not None and not self.unread and not self.error
 
     def count(self, severity: Severity) -> int:
@@ -42,7 +43,9 @@ class FleetCluster(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class FleetReport(msgspec.Struct, kw_only=True, frozen=True):
-    """All clusters; findings carry the cluster and the database in their title, the worst first."""
+    """All clusters; titles of findings begin with the cluster and the database; the worst finding
+    first.
+    """
 
     clusters: tuple[FleetCluster, ...]
     findings: tuple[Finding, ...]
@@ -50,7 +53,7 @@ class FleetReport(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def combine_clusters(clusters: Sequence[FleetCluster]) -> FleetReport:
-    """The fleet of these clusters."""
+    """Combine the clusters of a fleet."""
     findings = [
         msgspec.structs.replace(f, title=f"{c.name}/{f.title}")
         for c in clusters

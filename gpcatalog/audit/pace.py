@@ -1,4 +1,4 @@
-"""How fast the server of a snapshot is, compared with the test servers of the time model."""
+"""The speed of the server of a snapshot, compared with the test servers of the time model."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ _ACTIVE = {
 
 
 def pace(snapshot: Snapshot) -> Pace:
-    """The factor of a snapshot's server: from the DDL of `latency --allow-ddl` if the snapshot has
-    it, else from the time of counting numbers, else 1.
+    """The speed factor of a snapshot's server: from the DDL of `latency --allow-ddl` if the
+    snapshot contains it, else from the time of counting numbers, else 1.
     """
     return _of_ddl(snapshot) or _of_speed(snapshot)
 
 
 def _of_ddl(snapshot: Snapshot) -> Pace | None:
-    """The median of measured to predicted times of the active probe's table with leaves."""
+    """The median ratio of measured to predicted times of DDL on the active probe's table with
+    leaves; None without such times.
+    """
     server = snapshot.header["generation"]
     ratios = []
     for row in snapshot.rows(
@@ -49,7 +51,9 @@ def _of_ddl(snapshot: Snapshot) -> Pace | None:
 
 
 def _of_speed(snapshot: Snapshot) -> Pace:
-    """From the time of counting numbers on the entry instance and on all segments at once."""
+    """The factor from the time of counting numbers on the entry instance and on all segments at
+    once.
+    """
     timings = {
         row["what"]: row["min_ms"]
         for row in snapshot.rows(

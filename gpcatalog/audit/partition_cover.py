@@ -1,4 +1,4 @@
-"""How far the partitions of tables cut by time reach beyond now, and what upkeep did about it."""
+"""How far in advance tables with time partitions have partitions, and the state of upkeep."""
 
 from __future__ import annotations
 
@@ -26,25 +26,26 @@ from gpcatalog.model.upkeep_runs import OVERDUE_DAYS, maintained, runs
 if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
 
-TOP = 20  # tables listed
-# a table whose cover ended before counts as no longer written; older gaps are not reported
+TOP = 20  # tables in a report
+# a table whose cover ended earlier counts as no longer written; older gaps are not reported
 RECENT = 35 * DAY
-LENGTHS = 2  # of its newest partition, and a day: after its end, the same holds
-LEAST_DAYS = 1.0  # of cover, where no policy says more: rows of tomorrow need a partition
+LENGTHS = 2  # lengths of the newest partition, plus a day, until a table is no longer in use
+LEAST_DAYS = 1.0  # days of cover if no policy sets them: rows of tomorrow need a partition
 
 Stretch = tuple[int, int]
 
 
 class TableCover(msgspec.Struct, kw_only=True, frozen=True):
-    """How far the partitions of one table reach, by the parent that is covered least.
+    """How far in advance one table has partitions, measured at the parent with the least cover.
 
-    until:       first moment without a partition (UTC; dates as they are); None: no end
-    days:        from the snapshot until then, below 0 where it has passed; None: no end
-    partition_days: length of its newest partition; None where it has no end
-    has_default: whether rows beyond go into a default partition; else inserting them fails
-    wanted_days: days that the policy of upkeep asks for; None where upkeep does not maintain it
-    gaps:        ranges without a partition between others that end in the last 35 days or later
-    first_gap:   begin and end of the first one; empty without one
+    until:       first moment without a partition (UTC; dates unchanged); None: no end
+    days:        from the snapshot until then, below 0 if it has passed; None: no end
+    partition_days: length of its newest partition; None if it has no end
+    has_default: whether later rows are inserted into a default partition; else INSERT fails
+    wanted_days: days that the policy of upkeep requires; None if upkeep does not maintain it
+    gaps:        ranges without a partition between partitions; ranges that ended more than 35 days
+                 ago are left out
+    first_gap:   begin and end of the first gap; empty without one
     gap_ahead:   whether a gap ends in the future
     """
 
@@ -61,17 +62,20 @@ class TableCover(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def low(self) -> bool:
-        """Whether the cover is less than the policy asks for, or less than a day."""
+        """Whether the cover is less than the policy requires, or without a policy less than a
+        day.
+        """
         wanted = LEAST_DAYS if self.wanted_days is None else self.wanted_days
         return self.days is not None and self.days < wanted
 
 
 class PartitionCover(msgspec.Struct, kw_only=True, frozen=True):
-    """The tables cut by time that seem to be written, or that upkeep maintains.
+    """The tables with time partitions that seem to be in use or that upkeep maintains.
 
-    tables:  how many; unknown: whose bounds could not be read, and are not among them
-    low:     with less cover than they need; failing: of these, those without a default partition
-    least_days: of the table with the least cover, below 0 where it has ended; None without one
+    tables:  number; unknown: number of tables whose bounds could not be read, not included
+    low:     number with less cover than they need; failing: of these, those without a default
+             partition
+    least_days: of the table with the least cover, below 0 if it has ended; None without one
     least:   the tables with the least cover: those where inserts fail first, and of these those
              that upkeep maintains
     gapped:  tables with gaps; gaps: those with the most
@@ -88,11 +92,11 @@ class PartitionCover(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class UpkeepState(msgspec.Struct, kw_only=True, frozen=True):
-    """What scripts of upkeep left in their journal.
+    """The state that the journal of upkeep records.
 
-    begun, failures: of the last run; ended: of the last run that ended; None where none is known
-    waiting: partitions that were due then and exceeded the limits of the night, None where unknown
-    tables: maintained; overdue: whether no run ended in the last two days
+    begun, failures: of the last run; ended: of the last run that ended; None if none is known
+    waiting: partitions that were due then and exceeded the limits of the night, None if unknown
+    tables: number maintained; overdue: whether no run ended in the last two days
     """
 
     begun: datetime | None
@@ -111,7 +115,7 @@ def _events(snapshot: Snapshot) -> list[dict[str, Any]]:
 
 
 def upkeep_state(snapshot: Snapshot) -> UpkeepState | None:
-    """The last runs of upkeep; None without a journal, and where it was not read."""
+    """The last runs of upkeep; None without a journal, or if it was not read."""
     rows = _events(snapshot)
     if not rows:
         return None
@@ -132,8 +136,8 @@ def upkeep_state(snapshot: Snapshot) -> UpkeepState | None:
 
 
 def _levels(snapshot: Snapshot) -> dict[Family, dict[int, int]]:
-    """Level of the partitions that time cuts, by oid of the table, by family of the key: the first
-    range level of a date, else of a whole number, which may be one.
+    """The level of the time partitions by table oid, by family of the key: the first range level
+    with a date, else with a whole number, which may be a date.
     """
     found: dict[int, tuple[int, int, Family]] = {}
     for r in snapshot.rows(
@@ -157,7 +161,9 @@ _CUT = (
 
 
 def _number_stretch(low: int, high: int) -> Stretch:
-    """A range of whole numbers as one of time. Raises ValueError where they are no dates."""
+    """Convert a range of whole numbers to a range of time. Raises ValueError if they are not
+    dates.
+    """
     begin, end = (
         date_of_number(value, 8 if value >= 10_000_000 else 6)
         if MINUS_INFINITY < value < INFINITY
@@ -168,7 +174,7 @@ def _number_stretch(low: int, high: int) -> Stretch:
 
 
 def _read(bounds: list[str], kind: Family) -> dict[str, Stretch | None]:
-    """Ranges of bounds; None where they are not understood, or are no dates."""
+    """The ranges of bounds; None for bounds that cannot be parsed or are not dates."""
     axis = Axis(kind)
     found: dict[str, Stretch | None] = {}
     for text in bounds:
@@ -181,7 +187,7 @@ def _read(bounds: list[str], kind: Family) -> dict[str, Stretch | None]:
 
 
 class _Line(msgspec.Struct, frozen=True):
-    """The partitions of one parent: where the cover ends, length of the newest, gaps."""
+    """The partitions of one parent: the end of the cover, the length of the newest one, gaps."""
 
     end: int
     length: int
@@ -189,7 +195,9 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def _line(parts: list[Stretch], now: int) -> _Line:
-    """What partitions of one parent cover: the recent ones and the one before; at least one."""
+    """The cover of one parent, from its recent partitions and the one before them; at least one
+    partition.
+    """
     parts = sorted(parts)
     while len(parts) > 1 and parts[-1][0] - parts[-2][1] > STRAY * (parts[-1][1] - parts[-1][0]):
         parts.pop()
@@ -201,7 +209,7 @@ def _line(parts: list[Stretch], now: int) -> _Line:
         if low <= at:
             at = max(at, high)
         reached = max(reached, high)
-    if at == now:  # nothing covers now: where the last one before it ends
+    if at == now:  # no partition covers now: use the end of the last one before
         at = max((high for _, high in parts if high <= now), default=now)
     return _Line(end=at, length=parts[-1][1] - parts[-1][0], gaps=tuple(gaps))
 
@@ -209,11 +217,11 @@ def _line(parts: list[Stretch], now: int) -> _Line:
 def _tables(
     snapshot: Snapshot, kind: Family, levels: dict[int, int], now: int
 ) -> Iterator[tuple[int, list[_Line] | None, bool]]:
-    """Tables: oid, what each parent covers (None: not known), and whether all have a default
+    """Tables: oid, cover of each parent (None: unknown), and whether all have a default
     partition.
     """
     cut: list[Any] = [list(levels), list(levels.values())]
-    # a snapshot puts each text together when it is read: for one partition of each bound here
+    # DuckDB builds the text of a bound when it is read: read one partition of each bound
     keys = {
         r["bound"]: r["bound_key"]
         for r in snapshot.rows(
@@ -236,7 +244,7 @@ def _tables(
         " unnest(?::BOOLEAN[]) AS odd, unnest(?::BOOLEAN[]) AS recent, unnest(?::BIGINT[]) AS high),"
         ' lines AS (SELECT root, parent, bool_or(is_default) AS "default",'
         " list_sort(list_distinct(list(m.bound) FILTER (m.recent))) AS bounds,"
-        # the newest of the others shows where the cover ended, and whether a gap follows
+        # the newest older partition shows where the cover ended, and whether a gap follows
         " arg_max(m.bound, m.high) FILTER (NOT m.odd AND NOT m.recent) AS before,"
         " count(*) FILTER (m.odd) AS odd, count(*) FILTER (NOT is_default) AS parts"
         " FROM part p LEFT JOIN mark m ON m.bound_key = p.bound_key AND NOT p.is_default"
@@ -252,7 +260,7 @@ def _tables(
         every = all(row["default"] for row in of)
         strange = sum(row["odd"] for row in of)
         if strange:
-            # mostly numbers that are no dates: no table cut by time
+            # mostly numbers that are not dates: not a table with time partitions
             if kind is not Family.INTEGER or 2 * strange <= sum(row["parts"] for row in of):
                 yield root, None, every
             continue
@@ -266,14 +274,14 @@ def _tables(
 
 
 def _in_use(end: int, length: int, now: int) -> bool:
-    """Whether a table is likely to be written still: its last partition ended not long ago."""
+    """Whether a table is probably still in use: its last partition ended recently."""
     return now - end <= min(LENGTHS * length, RECENT) + DAY
 
 
 def partition_cover(snapshot: Snapshot) -> PartitionCover | None:
-    """The cover of all tables cut by time.
+    """The cover of all tables with time partitions.
 
-    None for a pruned snapshot, and where the partitions or their keys were not read.
+    None for a pruned snapshot, or if the partitions or their keys were not read.
     """
     if snapshot.header["grain"] != "leaf" or snapshot.unread("relations", "partition_keys"):
         return None

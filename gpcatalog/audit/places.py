@@ -1,4 +1,4 @@
-"""Names of instances in text."""
+"""Names of instances in messages."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Locks of queries over whole tables, compared with the fast-path slots of a session.
 
-A session keeps its first locks on relations in slots of its own. The others are entries of the
-shared lock table, which all sessions change one after the other.
+A session keeps its first locks on relations in its own fast-path slots. The others are entries of
+the shared lock table, which all sessions change one after the other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpcatalog.model.storage import Storage
 if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
 
-TOP = 20  # tables that a report has
+TOP = 20  # tables in a report
 
 
 class TableLocks(msgspec.Struct, kw_only=True, frozen=True):
@@ -33,8 +33,8 @@ class TableLocks(msgspec.Struct, kw_only=True, frozen=True):
 class QueryLocks(msgspec.Struct, kw_only=True, frozen=True):
     """Tables whose queries need more locks than a session has fast-path slots.
 
-    slots:  of one session; None where the settings were not read
-    tables: how many; 0 where slots is None
+    slots:  of one session; None if the settings were not read
+    tables: number; 0 if slots is None
     most:   those with the most locks
     """
 
@@ -44,8 +44,8 @@ class QueryLocks(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def widest(snapshot: Snapshot, number: int | None) -> list[dict[str, Any]]:
-    """The partitioned tables with the most leaves: name, shape, leaves, intermediates, leaves
-    known to be empty, most partitions of one parent (siblings); None: all.
+    """The partitioned tables with the most leaves (number: how many; None: all): name, shape,
+    leaves, intermediates, leaves known to be empty, most partitions of one parent (siblings).
     """
     return snapshot.rows(f"""
         SELECT r.root, t."schema", t.name, r.* EXCLUDE (root), s.siblings
@@ -60,9 +60,7 @@ def widest(snapshot: Snapshot, number: int | None) -> list[dict[str, Any]]:
 
 
 def shape_of(server: str, row: dict[str, Any]) -> Shape:
-    """The shape of the leaves of a table of `widest`; what has no storage of its own counts as
-    heap.
-    """
+    """The shape of the leaves of a table of `widest`; leaves without storage count as heap."""
     storage = str(row["storage"])
     stored = (Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN)
     if storage not in stored or not generations.is_greenplum(server):
@@ -77,7 +75,7 @@ def shape_of(server: str, row: dict[str, Any]) -> Shape:
 
 
 def plain_tables(snapshot: Snapshot) -> list[tuple[Shape, int]]:
-    """Shapes of the tables without partitions, with their number."""
+    """Shapes of the tables without partitions, and how many tables have each."""
     server = snapshot.header["generation"]
     return [
         (shape_of(server, row), int(row["n"]))
@@ -89,16 +87,18 @@ def plain_tables(snapshot: Snapshot) -> list[tuple[Shape, int]]:
 
 
 def held(server: str, row: dict[str, Any]) -> dict[Statement, int]:
-    """Locks of each statement over a whole table of `widest`, on the coordinator or server."""
+    """Number of locks of each statement over a whole table of `widest`, on the coordinator or
+    server.
+    """
     shape = shape_of(server, row)
     found = locks(server, shape, int(row["leaves"]), int(row["intermediates"]))
     return {statement: coordinator for statement, (coordinator, _) in found.items()}
 
 
 def query_locks(snapshot: Snapshot) -> QueryLocks | None:
-    """Tables of a snapshot whose queries overflow the slots.
+    """Tables of a snapshot whose queries need more locks than there are slots.
 
-    None for a pruned snapshot, and where the tables were not read.
+    None for a pruned snapshot, or if the tables were not read.
     """
     header = snapshot.header
     server = header["generation"]

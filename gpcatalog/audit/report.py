@@ -1,4 +1,4 @@
-"""The shape of an audit's result; `--format json` prints it as it stands here."""
+"""The structure of an audit's result; `--format json` prints it unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEMA = "gpcatalog.audit/1"
 
 
 class SnapshotInfo(msgspec.Struct, kw_only=True, frozen=True):
-    """The snapshot that the report rests on. seconds: how long reading it took."""
+    """The snapshot of the report. seconds: duration of reading the server."""
 
     snapshot_id: str
     taken_at: datetime
@@ -31,12 +31,12 @@ class SnapshotInfo(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class ServerFacts(msgspec.Struct, kw_only=True, frozen=True):
-    """Which server and database it is.
+    """Server and database of the report.
 
-    database_bytes: all instances, mirrors not counted; None when not read.
+    database_bytes: all instances, mirrors not counted; None if not read.
 
-    Where directories were listed it is the sum of the main forks, else what pg_database_size()
-    says.
+    If directories were listed, it is the sum of the main forks, else the result of
+    pg_database_size().
     """
 
     product: str
@@ -72,13 +72,13 @@ class Instance(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class CatalogRow(msgspec.Struct, kw_only=True, frozen=True):
-    """One catalog on one instance; bytes of main forks.
+    """One catalog on one instance; bytes are those of the main forks.
 
-    rows:              live rows, None when they could not be read
+    rows:              live rows, None if they could not be read
     rows_basis:        "counted", "derived" (pg_attribute, from pg_class) or "estimate" (reltuples)
-    needed_bytes:      what the live rows need after VACUUM FULL and REINDEX (heap and indexes;
-                       TOAST is taken as needed)
-    reclaimable_bytes: heap, TOAST and index bytes less the needed ones
+    needed_bytes:      bytes that the live rows need after VACUUM FULL and REINDEX (heap and
+                       indexes; all bytes of TOAST count as needed)
+    reclaimable_bytes: heap, TOAST and index bytes minus the needed ones
     bloat:             ratio of the bytes to the needed bytes
     """
 
@@ -99,7 +99,7 @@ class CatalogRow(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class InstanceTotal(msgspec.Struct, kw_only=True, frozen=True):
-    """All catalogs of one instance together, bytes."""
+    """All catalogs of one instance together; sizes in bytes."""
 
     content: int
     bytes: int
@@ -111,8 +111,8 @@ class InstanceTotal(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class CatalogSummary(msgspec.Struct, kw_only=True, frozen=True):
-    """One catalog over the cluster: the coordinator, the median segment and the worst one (most
-    bytes), by content id.
+    """One catalog over the cluster: the coordinator, the median segment and the worst segment (the
+    one with the most bytes, by its content id).
     """
 
     relation: str
@@ -130,7 +130,7 @@ class CatalogSummary(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Count(msgspec.Struct, frozen=True):
-    """How many tables of one kind and storage there are. empty: None when not known."""
+    """Number of tables of one kind and storage. empty: None if unknown."""
 
     kind: str
     storage: str
@@ -139,7 +139,7 @@ class Count(msgspec.Struct, frozen=True):
 
 
 class Census(msgspec.Struct, kw_only=True, frozen=True):
-    """What there is.
+    """Counts of tables and partitions.
 
     partitions_metric: plain tables and leaf partitions, the metric of the published limits.
     """
@@ -161,8 +161,8 @@ class Census(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Owner(msgspec.Struct, kw_only=True, frozen=True):
-    """A table or a schema and what its leaves, indexes, TOAST and auxiliary relations own of the
-    catalog.
+    """A table or a schema, with the catalog rows of its leaves, indexes, TOAST and auxiliary
+    relations.
 
     class_rows, attribute_rows: rows in pg_class and pg_attribute of each instance
     catalog_bytes:              estimate: its share of pg_class rows × needed bytes of all catalogs
@@ -182,7 +182,7 @@ class Owner(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Holder(msgspec.Struct, kw_only=True, frozen=True):
-    """Something that keeps dead rows alive. xid_age: transactions begun since."""
+    """Something that prevents VACUUM from removing dead rows. xid_age: transactions begun since."""
 
     content: int
     holder: str
@@ -195,7 +195,9 @@ class Holder(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class TempSchema(msgspec.Struct, frozen=True):
-    """A temporary schema; alive: whether its session lives, None when the server does not tell."""
+    """A temporary schema. alive: whether its session still exists, None if the server does not
+    report it.
+    """
 
     schema: str
     relations: int
@@ -203,10 +205,11 @@ class TempSchema(msgspec.Struct, frozen=True):
 
 
 class SessionStart(msgspec.Struct, kw_only=True, frozen=True):
-    """What a session start reads of pg_attribute on one instance, where it finds no valid
+    """The part of pg_attribute that a session start reads on one instance if it finds no valid
     pg_internal.init.
 
-    pages: from the front, for all relations that it needs before it can use an index
+    pages: read from the start of pg_attribute, for all relations that the session needs before it
+           can use an index
     bytes: of these pages
     """
 
@@ -218,8 +221,8 @@ class SessionStart(msgspec.Struct, kw_only=True, frozen=True):
 class Age(msgspec.Struct, kw_only=True, frozen=True):
     """Transactions and multixacts since the oldest one that may still be in a database or relation.
 
-    kind: "database", or "catalog" and "relation": those of the audited database with the oldest
-    multixact_age: None where the server does not tell it
+    kind: "database"; or "catalog" and "relation" for the oldest ones of the audited database
+    multixact_age: None if the server does not report it
     """
 
     content: int
@@ -230,7 +233,7 @@ class Age(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Verdict(msgspec.Struct, kw_only=True, frozen=True):
-    """One limit and where this database stands.
+    """One limit and the value of this database.
 
     state: "ok", "near" (from 80 % on), "over" or "not measured".
     minimum: the limit is a lower bound. share is then limit / value, "near" means below the limit
@@ -250,19 +253,19 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def word(self) -> str:
-        """The state in words."""
+        """The text of the state."""
         return (MINIMUM_WORDS if self.minimum else STATE_WORDS)[self.state]
 
 
-# states of limits in words, the worst first
+# texts of the states of limits, the worst first
 STATE_WORDS = {"over": "exceeded", "near": "above 80 %", "ok": "ok", "not measured": "not read"}
 MINIMUM_WORDS = STATE_WORDS | {"over": "too small", "near": "small"}
 
 
 class Forecast(msgspec.Struct, kw_only=True, frozen=True):
-    """Where one figure goes, drawn from two snapshots: a straight line, nothing more.
+    """The forecast of one figure from two snapshots: a straight line.
 
-    per_day: change a day; days_left: until the limit, None when it does not grow or has no limit
+    per_day: change per day; days_left: until the limit, None if it does not grow or has no limit
     """
 
     what: str
@@ -277,7 +280,7 @@ class Forecast(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Coverage(msgspec.Struct, frozen=True):
-    """How one probe went. needs: the privilege that would open it."""
+    """The status of one probe. needs: the privilege that is missing."""
 
     probe: str
     status: str
@@ -287,7 +290,7 @@ class Coverage(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, kw_only=True, frozen=True):
-    """Everything an audit says. findings is filled by the rules."""
+    """The result of an audit. The rules fill findings."""
 
     taken: SnapshotInfo
     server: ServerFacts
@@ -296,7 +299,7 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
     instance_totals: tuple[InstanceTotal, ...]
     catalog_summary: tuple[CatalogSummary, ...]
     relations_by_kind: dict[str, int]  # relkind of pg_class → relations on the entry instance
-    census: Census | None  # None when the tables and partitions could not be read
+    census: Census | None  # None if the tables and partitions could not be read
     tables: tuple[Owner, ...]
     schemas: tuple[Owner, ...]
     holders: tuple[Holder, ...]
@@ -309,13 +312,13 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
     timings: tuple[Timing, ...] = ()
     findings: tuple[Finding, ...] = ()
     only: tuple[str, ...] = ()  # the rules that ran; empty: all
-    session_starts: tuple[SessionStart, ...] | None = None  # None when not read
-    ages: tuple[Age, ...] | None = None  # by age, the oldest first; None when not read
-    query_locks: QueryLocks | None = None  # None when the leaves were not read
-    session_memory: SessionMemory | None = None  # None when the leaves were not read
+    session_starts: tuple[SessionStart, ...] | None = None  # None if not read
+    ages: tuple[Age, ...] | None = None  # by age, the oldest first; None if not read
+    query_locks: QueryLocks | None = None  # None if the leaves were not read
+    session_memory: SessionMemory | None = None  # None if the leaves were not read
     statement_times: StatementTimes | None = None
-    auxiliary: Auxiliary | None = None  # None when they were not measured
-    partition_cover: PartitionCover | None = None  # None when the leaves were not read
-    upkeep: UpkeepState | None = None  # None without a journal, or when it was not read
-    files: Files | None = None  # None when neither directories nor lists were read
+    auxiliary: Auxiliary | None = None  # None if they were not measured
+    partition_cover: PartitionCover | None = None  # None if the leaves were not read
+    upkeep: UpkeepState | None = None  # None without a journal, or if it was not read
+    files: Files | None = None  # None if neither directories nor segment file lists were read
     schema: str = SCHEMA

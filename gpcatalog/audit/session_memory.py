@@ -1,6 +1,6 @@
-"""Memory of sessions that query whole tables, compared with what the server allows.
+"""Memory of sessions that query whole tables, compared with the limits of the server.
 
-A session keeps what it has read of the catalogs about each relation until it ends.
+A session keeps what it has read from the catalogs for each relation until the session ends.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from gpcatalog.capacity import memory
 if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
 
-TOP = 20  # tables that a report has
+TOP = 20  # tables in a report
 
 
 class TableMemory(msgspec.Struct, kw_only=True, frozen=True):
-    """Estimated bytes that a session keeps at least after a query over all leaves and columns of a
-    table.
+    """Estimated lower bound of the bytes that a session keeps after a query over all leaves and
+    columns of a table.
 
     bytes:         of the process on the coordinator or server
     segment_bytes: of the processes on each segment; None on PostgreSQL
-    statement_mem: bytes that the Postgres planner needs for a plan over all leaves; None where the
+    statement_mem: bytes that the Postgres planner needs for a plan over all leaves; None if the
                    server has no such limit
     """
 
@@ -37,17 +37,18 @@ class TableMemory(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def most(self) -> int:
-        """Bytes on the instance where the session keeps more."""
+        """Bytes on the instance where the session keeps the most."""
         return max(self.bytes, self.segment_bytes or 0)
 
 
 class SessionMemory(msgspec.Struct, kw_only=True, frozen=True):
-    """Memory of sessions, and the two limits of Greenplum for it.
+    """Memory of sessions, and the two limits of Greenplum for this memory.
 
-    vmem:          bytes that all sessions of an instance may have (gp_vmem_protect_limit); None
-                   where the server has no such setting or it was not read
-    statement_mem: bytes that a statement may have; None where this does not limit plans
-    beyond:        tables whose plan over all leaves needs more; None where statement_mem is None
+    vmem:          bytes that all sessions of an instance may use (gp_vmem_protect_limit); None if
+                   the server has no such setting or it was not read
+    statement_mem: bytes that a statement may use; None if this does not limit plans
+    beyond:        number of tables whose plan over all leaves needs more; None if statement_mem is
+                   None
     most:          tables that cost the most memory
     widest:        the table with the most leaves; None without partitioned tables
     """
@@ -62,7 +63,7 @@ class SessionMemory(msgspec.Struct, kw_only=True, frozen=True):
 def session_memory(snapshot: Snapshot) -> SessionMemory | None:
     """Memory of sessions that query the tables of a snapshot.
 
-    None for a pruned snapshot, and where the tables were not read.
+    None for a pruned snapshot, or if the tables were not read.
     """
     header = snapshot.header
     server = header["generation"]

@@ -1,4 +1,4 @@
-"""How long statements on the largest tables take: an estimate by the time model at the pace of the
+"""Duration of statements on the largest tables: estimates of the time model at the speed of the
 server.
 """
 
@@ -16,7 +16,7 @@ from gpcatalog.capacity.durations import Action, Pace
 if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
 
-TOP = 20  # tables that a report has
+TOP = 20  # tables in a report
 # statements over a whole table that hold an AccessExclusiveLock on it, and their names
 EXCLUSIVE = {
     Action.ADD_COLUMN: "ADD COLUMN",
@@ -27,9 +27,9 @@ ACTIONS = tuple(a for a in Action if a not in (Action.CREATE, Action.BACKUP))
 
 
 class TableSeconds(msgspec.Struct, kw_only=True, frozen=True):
-    """Estimated seconds of statements on one table, by the names of `durations.Action`; copying
-    rows and building indexes over them come on top. The first plan is a measured one where the
-    snapshot has it.
+    """Estimated seconds of statements on one table, by the names of `durations.Action`, without the
+    time to copy rows and to build indexes over them. The time of the first plan is measured if the
+    snapshot contains it.
     """
 
     schema: str
@@ -39,15 +39,16 @@ class TableSeconds(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def longest(self) -> tuple[float, Action]:
-        """Seconds of the longest statement that holds an AccessExclusiveLock, and which it is."""
+        """The longest statement that holds an AccessExclusiveLock: its seconds and its action."""
         return max((self.seconds.get(action.value, 0.0), action) for action in EXCLUSIVE)
 
 
 class StatementTimes(msgspec.Struct, kw_only=True, frozen=True):
-    """Tables with partitions, the longest statement first.
+    """Partitioned tables, the longest statement first.
 
-    long:   tables with a statement that holds an AccessExclusiveLock for longer than the limit
-    backup: of all tables (pg_dump --schema-only); None without tables
+    long:   number of tables with a statement that holds an AccessExclusiveLock for longer than the
+            limit
+    backup: seconds of pg_dump --schema-only for all tables; None without tables
     """
 
     pace: Pace
@@ -59,7 +60,7 @@ class StatementTimes(msgspec.Struct, kw_only=True, frozen=True):
 def statement_times(snapshot: Snapshot) -> StatementTimes | None:
     """Estimates for the partitioned tables of a snapshot.
 
-    None for a pruned snapshot, and where the tables were not read.
+    None for a pruned snapshot, or if the tables were not read.
     """
     if snapshot.header["grain"] != "leaf" or snapshot.unread("relations"):
         return None

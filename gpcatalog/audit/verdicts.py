@@ -11,18 +11,18 @@ from gpcatalog.capacity.generation import generation as cost_model
 from gpcatalog.capacity.limits import Limit
 from gpcatalog.model import generations
 
-NEAR = 0.8  # lowest share of a limit that is called near
+NEAR = 0.8  # lowest share of a limit with the state "near"
 
 
 def bloat_limits(generation: str) -> tuple[Limit, Limit]:
-    """(moderate, significant) bloat factors of this generation, as in the code of
+    """The (moderate, significant) bloat factors of this generation, as in the code of
     gp_bloat_diag.
     """
     found = generations.find(generation)
     return {
         "gp6": (limits.BLOAT_MODERATE_GP6, limits.BLOAT_SIGNIFICANT_GP6),
         "gp7": (limits.BLOAT_MODERATE_GP7, limits.BLOAT_SIGNIFICANT_GP7),
-        # PostgreSQL publishes none: the documented factors of Greenplum are used and named
+        # PostgreSQL publishes no factors: the documented factors of Greenplum are used and named
         "docs": (limits.BLOAT_MODERATE_DOCS, limits.BLOAT_SIGNIFICANT_DOCS),
     }[found.bloat_factors if found else "gp7"]
 
@@ -36,7 +36,7 @@ def verdict(
     bound: float | None = None,
     source: str = "",
 ) -> Verdict:
-    """A value compared with its limit. bound: a setting of the server that replaces the published
+    """Compare a value with its limit. bound: a setting of the server that replaces the published
     value.
     """
     most = limit.value if bound is None else bound
@@ -64,7 +64,7 @@ def verdict(
 
 
 def verdicts(report: Report) -> Report:
-    """The report with its verdicts."""
+    """Return the report with its verdicts."""
     greenplum = generations.is_greenplum(report.server.generation)
     out = [
         *(_partition_counts(report) if greenplum else ()),
@@ -136,7 +136,9 @@ def _append_optimized(report: Report) -> list[Verdict]:
 
 
 def _bloat(report: Report) -> list[Verdict]:
-    """The bloat of the worst instance's catalog, and how long ago pg_attribute was vacuumed."""
+    """The catalog bloat of the worst instance, and the days since the last VACUUM of
+    pg_attribute.
+    """
     _, significant = bloat_limits(report.server.generation)
     worst = max((t.bloat for t in report.instance_totals), default=None)
     out = [
@@ -163,8 +165,8 @@ def _bloat(report: Report) -> list[Verdict]:
 
 
 def _lock_slots(report: Report) -> list[Verdict]:
-    """The locks of dropping the widest table, or of emptying it where DROP does not lock leaves;
-    where the size of the lock table is known.
+    """The locks of dropping the widest table, or of TRUNCATE if DROP does not lock leaves. Empty if
+    the size of the lock table is unknown.
     """
     slots = limits.lock_slots(report.settings)
     if slots is None or not report.tables:
@@ -190,12 +192,14 @@ def _lock_slots(report: Report) -> list[Verdict]:
 
 
 def _asked(report: Report, probe: str) -> bool:
-    """Whether the audit had this probe: snapshots of older versions have not."""
+    """Whether the snapshot was taken with this probe; older versions of gpcatalog do not have
+    it.
+    """
     return any(c.probe == probe for c in report.coverage)
 
 
 def _session_start(report: Report) -> list[Verdict]:
-    """What a session start reads of pg_attribute on the worst instance."""
+    """The bytes of pg_attribute that a session start reads on the worst instance."""
     if not _asked(report, "session_start"):
         return []
     return [
@@ -209,7 +213,7 @@ def _session_start(report: Report) -> list[Verdict]:
 
 
 def _session_memory(report: Report) -> list[Verdict]:
-    """What a plan over all leaves of the widest table needs, where statement_mem limits it."""
+    """The memory of a plan over all leaves of the widest table, if statement_mem limits it."""
     memory = report.session_memory
     if memory is None or memory.statement_mem is None or memory.widest is None:
         return []
@@ -228,7 +232,9 @@ def _session_memory(report: Report) -> list[Verdict]:
 
 
 def _ages(report: Report) -> list[Verdict]:
-    """The oldest transaction and multixact of any database, compared with where the server stops."""
+    """The oldest transaction and multixact of any database, compared with the age at which the
+    server refuses new ones.
+    """
     if not _asked(report, "database_ages"):
         return []
     generation, databases = (
@@ -250,7 +256,7 @@ def _ages(report: Report) -> list[Verdict]:
         ),
     ):
         if worst is None and databases:
-            continue  # Greenplum 6 does not tell the age of multixacts
+            continue  # Greenplum 6 does not report the age of multixacts
         limit = Limit(f"{word}s-age", found.stop, f"{word}s", found.source)
         note = "of any database on any instance; at the limit the server refuses new ones"
         out.append(verdict(f"age of the oldest {word}", worst, limit, note=note))
@@ -278,7 +284,7 @@ def _files(report: Report) -> list[Verdict]:
     if files.average_bytes:
         share = target.value / files.average_bytes
         tolerable = files.average_bytes >= limits.AVERAGE_FILE_TOLERABLE_LOW.value
-        # the size of few files does not matter
+        # the average size of few files does not matter
         state = "ok" if share <= 1 else "near" if tolerable or files.files < MANY else "over"
         note = f"bytes / files; {limits.AVERAGE_FILE_TARGET.value / limits.MIB:.0f} MB or more is better; irrelevant below {MANY:,} files"
         if files.sample:

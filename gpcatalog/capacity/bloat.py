@@ -1,4 +1,4 @@
-"""Bytes a catalog needs for its live rows: what VACUUM FULL and REINDEX would leave."""
+"""Bytes that a catalog needs for its live rows: its size after VACUUM FULL and REINDEX."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ PAGE_HEADER = 24  # bytes: SizeOfPageHeaderData
 LINE_POINTER = 4  # bytes: ItemIdData
 BTREE_SPECIAL = 16  # bytes: BTPageOpaqueData
 INDEX_TUPLE_HEADER = 8  # bytes: IndexTupleData
-LEAF_FREE = 0.10  # share of a leaf page that a fresh btree leaves free (fillfactor 90)
-INNER_FREE = 0.30  # and of an inner page (BTREE_NONLEAF_FILLFACTOR 70)
+LEAF_FREE = 0.10  # free share of a leaf page of a freshly built btree (fillfactor 90)
+INNER_FREE = 0.30  # free share of an inner page (BTREE_NONLEAF_FILLFACTOR 70)
 
 
 def page_share(tuple_bytes: int, block_size: int) -> float:
-    """Share of a page that a tuple of this many bytes (header and alignment included) takes among
-    others like it.
+    """Share of a page that a tuple of this many bytes (header and alignment included) takes if all
+    tuples of the page have this size.
 
     >>> page_share(144, 8192) == 1 / 55, page_share(20000, 8192)
     (True, 1.0)
@@ -25,13 +25,13 @@ def page_share(tuple_bytes: int, block_size: int) -> float:
 
 
 def page_share_sql(tuple_bytes: str, block_size: int) -> str:
-    """The same as SQL, for an integer expression."""
+    """Return page_share as an SQL expression, for an integer SQL expression."""
     return f"1.0 / GREATEST(1, {block_size - PAGE_HEADER} / ({tuple_bytes} + {LINE_POINTER}))"
 
 
 def heap_bytes(rows: int, share: float, block_size: int) -> int:
-    """Bytes of a packed heap of `rows` tuples that take on average `share` of a page; neighbours
-    are taken to be alike.
+    """Bytes of a packed heap of `rows` tuples that take on average `share` of a page. All tuples of
+    a page are assumed to have similar sizes.
 
     >>> heap_bytes(0, 0.1, 8192), heap_bytes(1000, page_share(144, 8192), 8192)
     (0, 155648)
@@ -59,8 +59,8 @@ def btree_bytes(entries: float, entry_bytes: float, block_size: int) -> int:
     return (pages + 1) * block_size
 
 
-# Width and alignment of the types that index keys of catalogs have; a name is stored as a cstring
-# in a btree.
+# Width and alignment of the types that occur in index keys of catalogs; a btree stores a name as a
+# cstring.
 _FIXED = {  # bytes, alignment
     "oid": (4, 4),
     "xid": (4, 4),
@@ -85,7 +85,7 @@ class IndexKey:
 
     @staticmethod
     def parse(text: str) -> IndexKey:
-        """From "attrelid:oid,attname:name".
+        """Parse a key written as "attrelid:oid,attname:name".
 
         >>> IndexKey.parse("attrelid:oid,attname:name").columns
         (('attrelid', 'oid'), ('attname', 'name'))
@@ -94,8 +94,8 @@ class IndexKey:
         return IndexKey(tuple((name, kind) for name, _, kind in pairs))
 
     def entry_sql(self, alias: str = "t") -> str:
-        """SQL expression: bytes of this key's index tuple for the row `alias`, header and alignment
-        included.
+        """SQL expression for the bytes of this key's index tuple of the row `alias`, header and
+        alignment included.
 
         >>> IndexKey.parse("attrelid:oid,attnum:int2").entry_sql()
         '16'
@@ -123,7 +123,7 @@ class IndexKey:
                 else f"pg_catalog.pg_column_size({alias}.{column})"
             )
             start = f"({expression})" if expression else (str(fixed) if fixed else "")
-            if kind not in {"name", "text"} and start:  # other variable types are aligned to 4
+            if kind not in {"name", "text"} and start:  # other varlena types are aligned to 4
                 start = f"({start} + 3) / 4 * 4"
             expression = f"({start} + {measured})" if start else f"({measured})"
         if not expression:
@@ -131,7 +131,7 @@ class IndexKey:
         return f"((({INDEX_TUPLE_HEADER} + ({expression})) + 7) / 8 * 8)"
 
     def sample_column(self) -> str | None:
-        """An oid column to draw a sample by; None where the key has none that varies."""
+        """An oid column for sampling; None if the key has no such column with different values."""
         return next(
             (
                 name

@@ -1,5 +1,5 @@
-"""What a relation, a leaf or a partitioned table costs in all: the sums of the model, by instance, and for a
-cluster.
+"""Total cost of a relation, a leaf or a partitioned table: the sums of the model, by instance and
+for a cluster.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from gpcatalog.capacity.generation import (
     Generation,
 )
-
-# a catalog whose rows were too few to weigh when the others were measured; an estimate
 from gpcatalog.capacity.model import (
     EMPTY,
     FILLED,
@@ -31,11 +29,11 @@ from gpcatalog.capacity.model import (
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What relations cost on one coordinator and on one segment; costs add up and multiply.
+    """Cost of relations on one coordinator and on one segment. Costs can be added and multiplied.
 
     coordinator, segment: rows by catalog
-    files:        files on a segment while empty; filled by one writer; second_writer: by two at the
-                  same time; vacuumed: filled by one and vacuumed
+    files:        files on a segment while empty; filled: by one writer; second_writer: by two
+                  writers at the same time; vacuumed: filled by one writer and vacuumed
     empty_bytes:  bytes of the empty files on a segment (the coordinator has the empty files as
                   well)
     coordinator_bytes, segment_bytes: estimated catalog bytes
@@ -85,15 +83,15 @@ def _summed(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, f
 
 
 def relation_cost(server: Generation | str, shape: Shape) -> Cost:
-    """Cost of one relation with its auxiliary relations and indexes, no rows having arrived (file
-    counts look ahead).
+    """Cost of one relation with its auxiliary relations and indexes. Catalog rows are those before
+    any rows are inserted; the file counts also cover later states.
     """
     gen = known(server, shape)
     coordinator = relation_rows(gen, shape, Instance.COORDINATOR)
     segment = relation_rows(gen, shape, Instance.SEGMENT)
 
     def files(use: Use) -> int:
-        # a root takes no rows: they go to its leaves
+        # a root stores no rows: they are stored in its leaves
         return relation_files(gen, shape, EMPTY if shape.place.parent else use)
 
     return Cost(
@@ -110,7 +108,7 @@ def relation_cost(server: Generation | str, shape: Shape) -> Cost:
 
 
 def leaf_cost(server: Generation | str, shape: Shape) -> Cost:
-    """Cost of one leaf of a partitioned table of that shape, whatever place the shape says.
+    """Cost of one leaf of a partitioned table of that shape; the place of the shape is ignored.
 
     >>> from gpcatalog.model.storage import Storage
     >>> leaf_cost("gp6", Shape(Storage.AO_COLUMN, 20, toastable=True)).segment["pg_depend"]
@@ -120,7 +118,7 @@ def leaf_cost(server: Generation | str, shape: Shape) -> Cost:
 
 
 def tree_cost(server: Generation | str, relations: Mapping[Shape, int]) -> Cost:
-    """Cost of many relations, given as shapes with their number (`tree` makes them for a
+    """Cost of many relations, given as shapes with their number (`tree` creates them for a
     partitioned table).
     """
     total = Cost()
@@ -131,7 +129,7 @@ def tree_cost(server: Generation | str, relations: Mapping[Shape, int]) -> Cost:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Instances that rows and files lie on.
+    """Instances of a cluster that store rows and files.
 
     segments: primaries; mirrors: each has one; standby: the coordinator has one. PostgreSQL: 0
               segments.
@@ -158,8 +156,8 @@ class Cluster:
         )
 
     def files(self, empty: float, filled: float) -> float:
-        """Files on all instances: on Greenplum the coordinator keeps the empty ones, rows arrive on
-        segments alone.
+        """Files on all instances: on Greenplum the coordinator has only the empty files, because
+        rows are stored on segments only.
         """
         if not self.segments:
             return filled * self.entry_instances

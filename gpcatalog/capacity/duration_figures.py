@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Figures:
-    """Milliseconds of one action: fixed, for each leaf, each column and index of a leaf, and for
-    each leaf with each.
+    """Milliseconds of one action: fixed, for each leaf, for each column and each index of a leaf,
+    and for the square of the number of leaves.
     """
 
     fixed: float
@@ -19,7 +19,7 @@ class Figures:
     square: float = 0.0
 
 
-# milliseconds of counting 25,000 numbers: on the entry instance, on all segments at once
+# milliseconds of counting 25,000 numbers: on the entry instance, and on all segments at once
 SPEED: Mapping[str, tuple[float, float | None]] = {
     "gp6": (1.75, 6.1),
     "gp7": (1.65, 4.4),

@@ -1,14 +1,14 @@
-"""Time that DDL, planning and a metadata backup take: an estimate from the number of leaves.
+"""Duration of DDL, planning and a metadata backup: an estimate from the number of leaves.
 
-The figures of `duration_figures` are milliseconds on test servers whose tables were empty. A
-statement takes
+The figures of `duration_figures` are milliseconds on test servers with empty tables. A statement
+takes
 
     fixed + leaves × (leaf + column × columns + index × indexes) + square × leaves²
 
-The square is what the server does for every leaf with the whole list of leaves; for CREATE, with
-the list of its parent's partitions. A server that is
-slower than the test servers takes longer: `Pace` is its factor, from the time of counting numbers
-(a scan of pg_class depends on its bloat), or from the DDL of `gpcatalog latency --allow-ddl`.
+The square is the work of the server that processes the whole list of leaves for every leaf; for
+CREATE, the list of its parent's partitions. `Pace` is the factor for a server that is slower or
+faster than the test servers. It is computed from the time of counting numbers (not of scanning
+pg_class, which depends on bloat), or from the DDL of `gpcatalog latency --allow-ddl`.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ SOURCE = (
 
 
 class Action(StrEnum):
-    """What takes the time; the names are those of the recorded measurements.
+    """Actions with an estimated duration; the names are those of the recorded measurements.
 
-    CREATE:         CREATE TABLE with its leaves; on PostgreSQL, the root and a statement for each
-                    leaf
+    CREATE:         CREATE TABLE with its leaves; on PostgreSQL, one statement for the root and one
+                    for each leaf
     CREATE_INDEX:   one index on the root
     ADD_COLUMN:     a column without a rewrite; row-oriented append-optimized tables of Greenplum 6
                     are always rewritten
-    ADD, DROP_PARTITION, SPLIT: one partition of a table with so many leaves; SPLIT of an empty
-                    default partition
+    ADD, DROP_PARTITION, SPLIT: one partition of a table with the given number of leaves; SPLIT of
+                    an empty default partition
     BACKUP:         the catalog queries of pg_dump and its output
-    PLAN, PLAN_FIRST: a query over all leaves by the Postgres planner; the first one in a session
-    PRUNED, PRUNED_FIRST: a query on one leaf
+    PLAN, PLAN_FIRST: planning a query over all leaves with the Postgres planner; PLAN_FIRST: the
+                      first one in a session
+    PRUNED, PRUNED_FIRST: the same for a query on one leaf
     """
 
     CREATE = "create"
@@ -59,7 +60,7 @@ class Action(StrEnum):
     PRUNED = "plan pruned, again"
 
 
-# actions that a table without partitions does not have
+# actions that do not exist for a table without partitions
 OF_PARTITIONS = frozenset(
     {Action.ADD, Action.DROP_PARTITION, Action.SPLIT, Action.PRUNED, Action.PRUNED_FIRST}
 )
@@ -70,10 +71,10 @@ OF_PARENT = frozenset({Action.ADD, Action.DROP_PARTITION, Action.SPLIT})
 
 @dataclass(frozen=True)
 class Pace:
-    """How much longer this server takes than the test servers.
+    """The factor between durations on this server and on the test servers.
 
-    basis: what it was computed from: "speed" (counting numbers), "ddl" (the active probe), "" (not
-           known; the factor is 1)
+    basis: source of the factor: "speed" (counting numbers), "ddl" (the active probe), "" (unknown;
+           the factor is 1)
     """
 
     factor: float = 1.0
@@ -81,7 +82,7 @@ class Pace:
 
     @property
     def words(self) -> str:
-        """What an estimate rests on: the factor and where it comes from, or that it is not known."""
+        """Text for an estimate: the factor and its source, or that it is unknown."""
         if not self.basis:
             return "the speed of the test servers; that of this server is not known"
         how = "counting numbers" if self.basis == "speed" else "DDL of gpcatalog"
@@ -89,15 +90,15 @@ class Pace:
 
 
 REFERENCE = Pace()
-# for each filled leaf, the files of a new column: 0.37 ms with data in memory (Greenplum 6.25.3),
-# 1.1 ms on a disk (7.0.0)
+# milliseconds for the files of a new column in each filled leaf: 0.37 ms with data in memory
+# (Greenplum 6.25.3), 1.1 ms on a disk (7.0.0)
 NEW_FILE_MS = 0.65
-# factors beyond these say more about the moment than about the server
+# factors outside this range are probably caused by a temporary load, not by the server
 LEAST, MOST = 0.25, 8.0
 
 
 def measured(server: Generation | str) -> str:
-    """The generation whose measurements stand for a server's: "gp6", "gp7", "pg15", "pg18",
+    """The generation whose measurements are used for a server: "gp6", "gp7", "pg15", "pg18",
     "pg19".
     """
     name = server.name if isinstance(server, Generation) else server
@@ -108,8 +109,8 @@ def measured(server: Generation | str) -> str:
 
 
 def figures(server: Generation | str, storage: Storage, action: Action) -> Figures | None:
-    """The figures of an action; None where the server has no such statement. What has no storage of
-    its own counts as heap.
+    """The figures of an action; None if the server has no such statement. Relations without storage
+    count as heap.
     """
     key = measured(server)
     stored = storage.value if (key, storage.value) in FIGURES else Storage.HEAP.value
@@ -126,14 +127,14 @@ def seconds(
     filled: int = 0,
     pace: Pace = REFERENCE,
 ) -> float | None:
-    """Seconds of one action on a table with so many leaves, an estimate; a plain table counts as
-    one leaf. Copying rows comes on top.
+    """Estimated seconds of one action on a table with this number of leaves, without the time to
+    copy rows; a plain table counts as one leaf.
 
-    widest: most partitions of one parent, 0 where all leaves have one parent. CREATE, and statements
-            on one partition, read the list of one parent, except on Greenplum 6
-    filled: leaves with rows: a new column gets a file in each column-oriented one
+    widest: most partitions of one parent, 0 if all leaves have the same parent. CREATE, and
+            statements on one partition, read the list of one parent, except on Greenplum 6
+    filled: leaves with rows: a new column gets a file in each of them if they are column-oriented
 
-    None where the server has no such statement.
+    None if the server has no such statement.
 
     >>> from gpcatalog.capacity.model import Shape
     >>> seconds("pg15", Shape(Storage.HEAP, 20), Action.SPLIT, 100) is None
@@ -159,8 +160,8 @@ def seconds(
 def next_leaf(
     server: Generation | str, shape: Shape, siblings: int, *, pace: Pace = REFERENCE
 ) -> float:
-    """Seconds of one more leaf in the session that created the others; a new session reads their
-    list first, which is ADD. siblings: partitions that the parent has already
+    """Seconds of creating one more leaf in the session that created the others. In a new session,
+    which must read their list first, use ADD. siblings: partitions that the parent already has.
 
     >>> first = sum(next_leaf("pg15", Shape(Storage.HEAP, 20), n) for n in range(5000))
     >>> whole = seconds("pg15", Shape(Storage.HEAP, 20), Action.CREATE, 5000)
@@ -177,7 +178,9 @@ def next_leaf(
 def backup(
     server: Generation | str, tables: Iterable[tuple[Shape, int]], *, pace: Pace = REFERENCE
 ) -> float:
-    """Seconds of the catalog queries of a metadata backup of all these tables with their leaves."""
+    """Seconds that the catalog queries of a metadata backup take for all these tables and their
+    leaves.
+    """
     fixed = found = 0.0
     for shape, leaves in tables:
         of = figures(server, shape.storage, Action.BACKUP)
@@ -191,10 +194,10 @@ def backup(
 def pace_of_speed(
     server: str, milliseconds: float, dispatched: float | None, answer: float
 ) -> Pace:
-    """The factor of a server that counts 25,000 numbers in so many milliseconds.
+    """The factor of a server that takes this many milliseconds to count 25,000 numbers.
 
-    dispatched: the same on all segments at once; None on PostgreSQL and where it was not measured
-    answer: of a query that reads nothing
+    dispatched: the same on all segments at once; None on PostgreSQL or if it was not measured
+    answer: milliseconds of a query that reads nothing
     """
     here, there = SPEED[measured(server)]
     factors = [(milliseconds - answer) / here]

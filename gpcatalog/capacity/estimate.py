@@ -1,4 +1,4 @@
-"""What tables of one shape cost, in each storage the server has: the result that `gpcatalog
+"""The cost of tables of one shape in each storage type of the server: the result that `gpcatalog
 estimate` prints.
 """
 
@@ -21,8 +21,8 @@ SCHEMA = "gpcatalog.estimate/1"
 
 
 class Files(msgspec.Struct, frozen=True):
-    """Files in four states: no rows; rows of one writer in every leaf; of two writers at the same
-    time; of one, then VACUUM.
+    """Files in four states: without rows; with rows of one writer in every leaf; with rows of two
+    writers at the same time; with rows of one writer after VACUUM.
     """
 
     empty: int
@@ -45,7 +45,7 @@ class SessionMemory(msgspec.Struct, frozen=True):
     """Estimated bytes that a session keeps after a query over all leaves of one table, on the
     coordinator or server and on each segment (None on PostgreSQL).
 
-    reads: "count" (rows only, as count(*) does) or "select" (all columns)
+    reads: "count" (rows only, as for count(*)) or "select" (all columns)
     """
 
     reads: str
@@ -54,7 +54,9 @@ class SessionMemory(msgspec.Struct, frozen=True):
 
 
 class Removal(msgspec.Struct, frozen=True):
-    """How long removing files takes: files / files_per_second, on one file system by itself."""
+    """Duration of removing files: files / files_per_second, on one file system without other
+    load.
+    """
 
     files: int
     files_per_second: float
@@ -63,8 +65,8 @@ class Removal(msgspec.Struct, frozen=True):
 
 
 class Rates(msgspec.Struct, frozen=True):
-    """Creation and removal of small files, measured: files a second, and how many files it was
-    tried with.
+    """Measured rates of creating and removing small files, in files per second, and the number of
+    files of the measurement.
     """
 
     path: str
@@ -74,18 +76,18 @@ class Rates(msgspec.Struct, frozen=True):
 
 
 class StorageCost(msgspec.Struct, kw_only=True, frozen=True):
-    """The cost of all tables in one storage.
+    """The cost of all tables in one storage type.
 
     coordinator, segment: rows by catalog, on the coordinator and on each segment; *_rows: their
                           sums
     coordinator_bytes, segment_bytes: catalog bytes on one of them; cluster_bytes: on all; estimates
     segment_files:  on one segment; cluster_files: on all instances, mirrors and coordinator
                     included
-    host_files:     on one segment host, filled, mirrors included; None where the number of hosts is
-                    not known
+    host_files:     on one segment host, filled, mirrors included; None if the number of hosts is
+                    unknown
     empty_bytes:    bytes of files without a row, on one instance; cluster_empty_bytes: on all
-    times_heap:     filled files of a leaf (or plain table) against heap
-    removal:        removing one segment's filled files, as DROP or a rewrite does
+    times_heap:     ratio of the filled files of a leaf (or plain table) to those of heap
+    removal:        removal of the filled files of one segment, as in DROP or a rewrite
     seconds:        of statements on one table with empty leaves, by `durations.Action`; estimates
     """
 
@@ -110,14 +112,14 @@ class StorageCost(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Estimate(msgspec.Struct, kw_only=True, frozen=True):
-    """An estimate: counts of rows, files and locks follow the cost model, bytes and seconds are
+    """An estimate. Rows, files and locks are counts of the cost model; bytes and seconds are
     estimates.
 
-    server: generation; source: where the counts come from; measured: counted on a live server of
-            this very generation
-    leaves, intermediates: of one table; leaf_rows: rows of pg_class and pg_attribute that all
-                           leaves of all tables take, an instance
-    storages: the one asked for first
+    server: generation; source: origin of the counts; measured: whether they were counted on a live
+            server of exactly this generation
+    leaves, intermediates: of one table; leaf_rows: rows of pg_class and pg_attribute for all leaves
+                           of all tables, per instance
+    storages: the requested storage first
     """
 
     server: str
@@ -153,7 +155,7 @@ def _whole(rows: Mapping[str, float]) -> dict[str, int]:
 
 
 def _in_storage(relations: Mapping[Shape, int], storage: Storage) -> dict[Shape, int]:
-    """The same relations in another storage."""
+    """Return the same relations in another storage."""
     found: dict[Shape, int] = {}
     for shape, number in relations.items():
         moved = replace(shape, storage=storage)
@@ -162,7 +164,7 @@ def _in_storage(relations: Mapping[Shape, int], storage: Storage) -> dict[Shape,
 
 
 def _leaf(relations: Mapping[Shape, int]) -> Shape:
-    """The shape that most leaves (or plain tables) have."""
+    """The shape of most leaves (or plain tables)."""
     data = {shape: n for shape, n in relations.items() if not shape.place.parent} or relations
     return max(data, key=lambda shape: data[shape])
 
@@ -285,8 +287,8 @@ def _notes(
 def _storages(
     gen: Generation, relations: Mapping[Shape, int], leaf: Shape
 ) -> Iterator[tuple[Shape, Mapping[Shape, int]]]:
-    """Yield the shape of most leaves and all relations as they are, then as if all were stored in
-    each other way that the server has and their indexes allow.
+    """Yield the shape of most leaves with all relations unchanged, then both for each other storage
+    type that the server has and the indexes allow.
     """
     yield leaf, relations
     for storage in (Storage.AO_COLUMN, Storage.AO_ROW, Storage.HEAP):
@@ -296,7 +298,7 @@ def _storages(
         try:
             known(gen, shape)
         except CatalogError:
-            continue  # a unique index that this storage cannot have
+            continue  # a unique index, which this storage does not support
         yield shape, _in_storage(relations, storage)
 
 
@@ -312,15 +314,14 @@ def estimate(
     level: int = 0,
     rates: Rates | None = None,
 ) -> Estimate:
-    """The estimate for tables given as shapes with their number.
+    """Estimate the cost of tables given as shapes with their number.
 
-    relations: of all tables together (`tree` times the number of tables); the storage that most
-               have comes first in the result, then the others the server has
-    segments:  primaries; mirrors: each has one; hosts: segment hosts, None where not known
-    level:     most partitions of one parent, for the limit a level has
-    rates:     removal as measured; without it the published rates are used
-    Raises CatalogError (usage) for a shape that the server cannot have, or numbers that make no
-    sense.
+    relations: of all tables together (`tree` times the number of tables); the storage of most
+               relations is the first in the result, then the others of the server
+    segments:  primaries; mirrors: each has one; hosts: segment hosts, None if unknown
+    level:     most partitions of one parent, for the limit of one level
+    rates:     measured removal rates; None: the published rates are used
+    Raises CatalogError (usage) for a shape that the server does not support, or invalid numbers.
     """
     gen = server if isinstance(server, Generation) else generation(server)
     if not relations or tables < 1:

@@ -1,5 +1,5 @@
-"""What one round of the active DDL probe writes and, being rolled back, leaves dead on every
-instance.
+"""Row versions that one round of the active DDL probe writes, and that are dead on every instance
+after its rollback.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ from gpcatalog.capacity.generation import Generation
 from gpcatalog.capacity.model import Instance, Shape, catalog_bytes, known, relation_rows, tree
 from gpcatalog.model.storage import Storage
 
-# Beside the rows of the cost model a statement writes new versions of rows that are there already.
-# Found by the counters
-# pg_stat_get_xact_tuples_* on Greenplum 6.25.3, 7.0.0 and PostgreSQL 15 and 18, and checked by
-# tests/latency/test_active.py.
+# In addition to the rows of the cost model, a statement writes new versions of existing rows. They
+# were counted with pg_stat_get_xact_tuples_* on Greenplum 6.25.3, 7.0.0 and PostgreSQL 15 and 18,
+# and are checked by tests/latency/test_active.py.
 
 
 @dataclass(frozen=True)
 class ProbeTable:
-    """A table that the probe makes: columns of fixed length but one text column; leaves 0 for a
-    plain one.
+    """A table that the probe creates: one text column, all others of fixed length; leaves is 0 for
+    a plain table.
     """
 
     storage: Storage
@@ -31,13 +30,13 @@ class ProbeTable:
 
     @property
     def word(self) -> str:
-        """How reports call it."""
+        """The name of the table in reports."""
         return (
             f"{self.storage.value}, {self.leaves:,} leaves" if self.leaves else self.storage.value
         )
 
     def shape(self, *, owned: bool) -> Shape:
-        """Its shape for the cost model; owned: by a role that is not the bootstrap superuser."""
+        """The shape for the cost model. owned: by a role that is not the bootstrap superuser."""
         return Shape(self.storage, self.columns, toastable=True, owned=owned)
 
 
@@ -64,7 +63,7 @@ def _created(
     if toasted:
         rows["pg_class"] += stored  # reltoastrelid is set afterwards
     if ao:
-        rows["pg_appendonly"] += 2 * stored  # once an auxiliary relation is made
+        rows["pg_appendonly"] += 2 * stored  # after an auxiliary relation is created
         if not gen.root_is_table:
             rows["pg_class"] += stored
     if leaves:
@@ -80,8 +79,8 @@ def _created(
 
 
 def _rewritten(gen: Generation, subject: ProbeTable, shape: Shape) -> Counter[str]:
-    """Row versions that the copy of one relation writes: Greenplum 6 copies an ao_row table to add
-    a column.
+    """Row versions that copying one relation writes: Greenplum 6 copies an ao_row table to add a
+    column.
     """
     copy = Counter(relation_rows(gen, replace(shape, columns=shape.columns + 1), Instance.SEGMENT))
     toast = 1 if subject.storage in gen.toast else 0
@@ -112,7 +111,8 @@ def _column_added(
     rows = Counter({"pg_attribute": relations, "pg_class": relations})
     coordinator = instance is Instance.COORDINATOR
     if gen.greenplum and coordinator:
-        # Greenplum 6 notes ALTER at the root and writes each leaf's row anew; 7 adds a row a leaf
+        # Greenplum 6 records ALTER for the root and updates the row of each leaf; 7 adds a row per
+        # leaf
         rows["pg_stat_last_operation"] = relations if gen.rule_catalogs else max(1, leaves)
     if subject.storage is Storage.AO_COLUMN:
         rows["pg_attribute_encoding"] = relations
@@ -122,8 +122,8 @@ def _column_added(
 
 
 def _dropped(gen: Generation, subject: ProbeTable) -> Counter[str]:
-    """Row versions that DROP TABLE writes: deleting writes none, but Greenplum 6 takes each leaf
-    off its parent first.
+    """Row versions that DROP TABLE writes: deleting writes none, but Greenplum 6 first detaches
+    each leaf from its parent.
     """
     return (
         Counter({"pg_class": subject.leaves}) if gen.rule_catalogs and subject.leaves else Counter()
@@ -154,8 +154,8 @@ def versions(
 
 @dataclass(frozen=True)
 class Footprint:
-    """What the whole probe leaves: dead row versions by catalog and estimated bytes (indexes' share
-    included) of one instance.
+    """Dead row versions of the whole probe by catalog, and their estimated bytes (share of indexes
+    included), on one instance.
     """
 
     rows: Mapping[str, int]
@@ -186,10 +186,11 @@ def footprint(
 def subjects(
     server: Generation | str, *, leaves: int, storage: Storage | None = None
 ) -> tuple[ProbeTable, ...]:
-    """Tables of one round: a plain one of every storage the server has, and one with `leaves`
+    """Tables of one round: a plain one of every storage type of the server, and one with `leaves`
     leaves.
 
-    storage: of the one with leaves; column-oriented where the server has it, heap elsewhere.
+    storage: of the table with leaves; default: column-oriented if the server supports it, else
+             heap.
     """
     gen = known(server, Shape(Storage.HEAP, 1))
     plain = tuple(ProbeTable(one) for one in gen.storages)
@@ -198,5 +199,5 @@ def subjects(
     wanted = storage or (Storage.AO_COLUMN if Storage.AO_COLUMN in gen.storages else Storage.HEAP)
     known(
         server, replace(ProbeTable(wanted).shape(owned=False))
-    )  # a storage the server lacks is reported here
+    )  # fails for a storage that the server does not support
     return (*plain, ProbeTable(wanted, leaves))

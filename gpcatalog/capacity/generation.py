@@ -1,5 +1,5 @@
-"""What differs between server generations, as data: columns of auxiliary relations, system columns,
-bytes a catalog row.
+"""The differences between server generations as data: columns of auxiliary relations, system
+columns, bytes per catalog row.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ HEAP, AO_ROW, AO_COLUMN = Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """One server generation as the cost model sees it; every field was measured, or says in
-    `source` from whom it is taken.
+    """One server generation in the cost model. Every field was measured, or `source` names its
+    origin.
 
     name:               "gp6", "gp7", "cb2", "pg12" … "pg19"
-    source:             where the figures below come from
-    measured:           True where the figures were counted on a live server of this very generation
-    block:              bytes of a page
-    storages:           storages a table can have
+    source:             origin of the figures below
+    measured:           whether the figures were counted on a live server of exactly this generation
+    block:              bytes per page
+    storages:           storage types of tables
     system_columns:     pg_attribute rows with attnum < 0, by storage of the relation itself
-    heap_system_columns: the same of auxiliary and toast relations
-    row_type_of_aux:    auxiliary and toast relations have a pg_type row (and the pg_depend row that
-                        goes with it)
+    heap_system_columns: the same for auxiliary and TOAST relations
+    row_type_of_aux:    auxiliary and TOAST relations have a pg_type row (and its pg_depend row)
     array_type_of_leaf: a heap leaf has an array type; ao_row and ao_column relations never have one
-    toast:              storages that get a TOAST relation
+    toast:              storage types with a TOAST relation
     segment_columns:    user columns of the segment file list (pg_aoseg_N, pg_aocsseg_N), by storage
-    fastsequence:       gp_fastsequence rows of an ao relation before any row arrives
+    fastsequence:       gp_fastsequence rows of an ao relation before the first row is inserted
     fastsequence_first: segfile numbers up to this one need no further gp_fastsequence row
     root_is_table:      partitioned roots and intermediates are ordinary relations with files and
                         auxiliary relations
@@ -41,28 +40,28 @@ class Generation:
     index_operation_on_segments: CREATE INDEX writes pg_stat_last_operation on segments too
     not_null_constraints: a NOT NULL column is a pg_constraint row
     statistics_on_segments: ANALYZE writes pg_statistic on segments too
-    leaf_index_depend:  pg_depend rows more for the index of a leaf that belongs to an index of its
-                        parent
+    leaf_index_depend:  additional pg_depend rows for the index of a leaf that belongs to an index
+                        of its parent
     leaf_constraint_depend: the same for a primary key or unique constraint, the index included
-    coordinator_segment_list: the coordinator keeps the list of segfiles too (it hands out their
+    coordinator_segment_list: the coordinator has the list of segfiles too (it assigns their
         numbers)
-    vacuum_opens_segfile: VACUUM of a filled ao relation opens a segfile more even where nothing is
+    vacuum_opens_segfile: VACUUM of a filled ao relation opens one more segfile even if no row is
                           hidden
     ao_index_lock_on_segments: creating an indexed ao relation locks one auxiliary relation more on
         segments
     select_locks_leaf_indexes: SELECT over a partitioned root locks the indexes of its leaves
-    select_locks_root_indexes: … and those of root and intermediates
-    scans_lock_intermediates: SELECT through the root locks intermediates, INSERT does on segments
+    select_locks_root_indexes: SELECT also locks the indexes of root and intermediates
+    scans_lock_intermediates: SELECT on the root locks intermediates; INSERT locks them on segments
     first_insert_locks_segment_list: the first INSERT into an ao relation locks its list of segfiles
         on segments
     drop_locks_leaves:  DROP of a root holds a lock on every leaf to its end
     leaf_aux_locks_on_create: CREATE of a partitioned table holds locks on TOAST and index relations
         of its leaves
-    row_bytes:          bytes of one row with its share of the catalog's indexes, by catalog;
+    row_bytes:          bytes of one row, with its share of the indexes of the catalog, by catalog;
                         estimates
-    row_bytes_source:   on what they were taken
-    packed_row_bytes:   the same in a catalog that VACUUM FULL has just written: what a plan gives
-                        back for good
+    row_bytes_source:   where row_bytes was measured
+    packed_row_bytes:   the same directly after VACUUM FULL of the catalog: the bytes that a plan
+                        frees permanently
     """
 
     name: str
@@ -100,21 +99,21 @@ class Generation:
 
     @property
     def title(self) -> str:
-        """The name printed for it."""
+        """The name of the generation in output."""
         return generations.known(self.name).title
 
     @property
     def greenplum(self) -> bool:
-        """Whether there are segments, distribution policies and pg_stat_last_operation."""
+        """Whether the server has segments, distribution policies and pg_stat_last_operation."""
         return generations.known(self.name).greenplum
 
 
-# user columns of relations whose form no generation changed
+# user columns of relations that are the same in all generations
 TOAST_COLUMNS, TOAST_INDEX_COLUMNS = 3, 2
 VISIMAP_COLUMNS, VISIMAP_INDEX_COLUMNS = 3, 2
 BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS = 4, 3
-# A bitmap index has a heap with the indexed columns and these, and a btree index on that heap.
-# Pages: all three while empty (measured: Greenplum 6.25.3 and 7.0.0).
+# A bitmap index has a heap with the indexed columns and these additional columns, and a btree index
+# on that heap. Pages: of all three together while empty (measured: Greenplum 6.25.3 and 7.0.0).
 BITMAP_MORE_COLUMNS, BITMAP_PAGES = 2, 3
 
 _NONE: Mapping[Storage, int] = MappingProxyType({})
@@ -319,9 +318,9 @@ PG15 = Generation(
 
 PG12 = replace(PG15, name="pg12", source="measured: PostgreSQL 12", row_type_of_aux=True)
 PG13 = replace(PG12, name="pg13", source="measured: PostgreSQL 13")
-# from 14 on TOAST relations have no row type
+# from 14 on, TOAST relations have no row type
 PG14 = replace(PG15, name="pg14", source="measured: PostgreSQL 14")
-# from 16 on a plan looks at the indexes of partitioned tables
+# from 16 on, planning locks the indexes of partitioned tables
 PG16 = replace(
     PG15,
     name="pg16",
@@ -351,10 +350,10 @@ PG18 = replace(
     row_bytes_source="measured: PostgreSQL 18, 10,000 leaves of 21 columns with two indexes",
 )
 
-# its rows are as wide as those of 18, to 1 %
+# its rows are as wide as those of 18, within 1 %
 PG19 = replace(PG18, name="pg19", source="measured: PostgreSQL 19 beta")
 
-# PostgreSQL 14 with Greenplum 7's storage; up to 4 segfiles an insert there
+# PostgreSQL 14 with the storage of Greenplum 7; one INSERT uses up to 4 segfiles
 # (gp_appendonly_insert_files)
 CB2 = replace(
     GP7, name="cb2", source="not measured; uses the figures of Greenplum 7", measured=False
@@ -368,11 +367,12 @@ NEWEST_MEASURED = max(int(name.removeprefix("pg")) for name in GENERATIONS if na
 
 
 def generation(name: str) -> Generation:
-    """The generation of that name: "gp6", "greenplum6", "pg15", "PostgreSQL 15".
+    """Return the generation with this name, such as "gp6", "greenplum6", "pg15", "PostgreSQL 15".
 
     Raises CatalogError (usage) for others.
 
-    A PostgreSQL newer than any known is taken as the newest, and says so.
+    A PostgreSQL release newer than all known ones uses the figures of the newest; `source` states
+    this.
 
     >>> generation("Greenplum 7").name, generation("postgres18").name, generation("pg31").source
     ('gp7', 'pg18', 'not measured; uses the figures of PostgreSQL 19')

@@ -1,6 +1,4 @@
-"""Every threshold and published figure the program prints, with its unit and where it comes
-from.
-"""
+"""All thresholds and published figures that the program prints, with their units and sources."""
 
 from __future__ import annotations
 
@@ -30,8 +28,8 @@ class Limit:
     unit:   "rows", "bytes", "files", "files/s", "leaves", "sessions", "s", "ms", "days", "x"
             (ratio), "share" (0..1), "columns", "segments", "segfiles", "tables", "objects" or
             "series"
-    source: who says so; printed beside the figure, never left out
-    note:   what the figure was taken on, or how to read it
+    source: origin of the figure; always printed with it
+    note:   where the figure was measured, or how to interpret it
     """
 
     id: str
@@ -41,7 +39,7 @@ class Limit:
     note: str = ""
 
 
-# --- A. the founding measurements: one vendor's stand, never a law --------------------------------
+# --- A. the first published measurements: one vendor's test cluster, not general limits ----------
 
 STAND = (
     "4 hosts × 8 segments, 64 cores, 1 TB RAM, 8 NVMe per host; 331 column-oriented tables with"
@@ -192,7 +190,7 @@ JINDOFS_WRITE_SHARE_1B = Limit(
     "write rate at 1 B files compared with an empty file system",
 )
 
-# the published stand's file counts by file size: (MB a file, files)
+# number of files by file size on the published test cluster: (MB per file, files)
 SMALL_FILES_TABLE: tuple[tuple[float, int], ...] = (
     (128, 248), (96, 322), (64, 463), (48, 612), (32, 956), (24, 1339), (16, 1878), (12, 3338),
     (8, 7037), (4, 11733), (2, 28107), (1, 46836), (0.5, 102178), (0.25, 140102),
@@ -203,9 +201,9 @@ SMALL_FILES_TABLE: tuple[tuple[float, int], ...] = (
 class Bucket:
     """One bucket of the file-size histogram.
 
-    label:     as printed
-    upper:     largest size it takes, bytes, inclusive; None for no end
-    published: share (0..1) of files that a production namespace had in it
+    label:     name in output
+    upper:     largest size in bytes, inclusive; None if unlimited
+    published: share (0..1) of the files of a production namespace
     """
 
     label: str
@@ -226,7 +224,7 @@ FILE_BUCKETS_SOURCE = (
     "published: JindoFS, a production namespace of 1 B files (1.5 % more were directories)"
 )
 
-# --- C. what removing files costs -----------------------------------------------------------------
+# --- C. the cost of removing files ----------------------------------------------------------------
 
 _ZFS = "published: ZFS, 3 mirrors of 7200 rpm disks, 195,762 objects, 148 GiB"
 _XFS = "published: XFS on one 7200 rpm disk, the same objects"
@@ -335,10 +333,9 @@ VACUUM_FULL_SOURCE = "published: production notes, Greenplum 4 and 6"
 
 @dataclass(frozen=True)
 class VacuumFullNote:
-    """One VACUUM FULL that somebody ran on a bloated catalog.
+    """One published VACUUM FULL of a bloated catalog.
 
-    before, after: gigabytes (10⁹) of the catalog; minutes: how long it took; note: what else was
-                   done
+    before, after: gigabytes (10⁹ bytes) of the catalog; minutes: duration; note: additional work
     """
 
     before: float
@@ -358,7 +355,7 @@ VACUUM_FULL_NOTES: tuple[VacuumFullNote, ...] = (
     VacuumFullNote(400, 250, 420),
 )
 
-# --- F. other systems' numbers --------------------------------------------------------------------
+# --- F. figures of other systems ------------------------------------------------------------------
 
 PG_PARTITIONS_DUMP = Limit(
     "pg-partitions-dump",
@@ -439,7 +436,7 @@ ALL: dict[str, Limit] = {x.id: x for x in list(globals().values()) if isinstance
 
 
 def limit(id: str) -> Limit:
-    """The figure of that id. Raises CatalogError (usage) for an id that is none.
+    """Return the figure with this id. Raises CatalogError (usage) for an unknown id.
 
     >>> limit("files-per-host").value
     100000
@@ -454,12 +451,12 @@ def limit(id: str) -> Limit:
         ) from None
 
 
-# --- laws -----------------------------------------------------------------------------------------
+# --- formulas -------------------------------------------------------------------------------------
 
 
 def catalog_query_ms(leaves: float) -> Limit:
-    """Milliseconds that the published slope adds to a catalog query for so many leaves (100 ms a
-    10,000, linear).
+    """Milliseconds that the published slope adds to a catalog query for this number of leaves (100
+    ms per 10,000, linear).
 
     >>> catalog_query_ms(400_000).value
     4000.0
@@ -470,8 +467,8 @@ def catalog_query_ms(leaves: float) -> Limit:
     )  # fmt: skip
 
 
-# (bytes a file, slowdown): only three slowdowns were published, what lies between is interpolated
-# on the logarithm of the size
+# (bytes per file, slowdown): only three slowdowns were published; values between them are
+# interpolated on the logarithm of the size
 _SLOWDOWN = (
     (0.25 * MIB, SLOWDOWN_256KB.value),
     (2 * MIB, SLOWDOWN_2MB.value),
@@ -480,12 +477,12 @@ _SLOWDOWN = (
 
 
 def slowdown(average_bytes: float) -> Limit:
-    """Estimated slowdown (ratio, ≥ 1) of scans against files of 128 MB, for an average file size in
-    bytes.
+    """Estimated slowdown (ratio, ≥ 1) of scans compared with files of 128 MB, for an average file
+    size in bytes.
 
     Interpolated linearly on log2(size) between the published points 0.25 MB 2.5 ×, 2 MB 1.8 × and
-    128 MB 1 ×; outside them the nearest point is returned, and the note says so. Not defined for an
-    average of 0 bytes or less: CatalogError.
+    128 MB 1 ×; outside them the nearest point is returned, and the note states this. Not defined
+    for an average of 0 bytes or less: CatalogError.
 
     >>> slowdown(2 * MIB).value, slowdown(128 * MIB).value, slowdown(1024).value
     (1.8, 1.0, 2.5)
@@ -512,8 +509,8 @@ def slowdown(average_bytes: float) -> Limit:
 
 
 def removal_seconds(files: float, rate: Limit | float) -> float:
-    """Seconds that removing `files` files takes at a rate in files a second; the cost is per
-    object, not per byte.
+    """Seconds to remove `files` files at a rate in files per second; the cost is per object, not
+    per byte.
 
     >>> round(removal_seconds(3_295_000, REMOVE_XFS))
     1000
@@ -531,10 +528,10 @@ LOCK_SLOTS_SOURCE = (
 
 
 def lock_slots(settings: Mapping[str, object]) -> int | None:
-    """Locks the shared lock table of one instance is sized for, by its settings as text or numbers;
-    None where one was not read.
+    """Number of locks for which the shared lock table of one instance is sized, from its settings
+    as text or numbers; None if one of them was not read.
 
-    Every leaf and every index of it takes one.
+    Every leaf and every index of a leaf needs one lock.
 
     >>> lock_slots(dict(zip(LOCK_SETTINGS, ("128", "250", "250"))))
     64000
@@ -548,7 +545,8 @@ def lock_slots(settings: Mapping[str, object]) -> int | None:
 
 
 def whole_number(setting: object) -> int | None:
-    """A setting that is a whole number; None for other text, which a snapshot of a stranger may hold.
+    """A setting as a whole number; None for other text, which a snapshot from an unknown source may
+    contain.
 
     >>> whole_number("64"), whole_number("\u00b2"), whole_number("9" * 30), whole_number(None)
     (64, None, None, None)
@@ -558,11 +556,13 @@ def whole_number(setting: object) -> int | None:
 
 
 def fast_path_slots(base: int, max_locks_per_transaction: object) -> int | None:
-    """Locks on relations that a session keeps outside the shared lock table, by the major release
-    of PostgreSQL that the server is based on; None where the setting decides and was not read.
+    """Number of locks on relations that a session keeps outside the shared lock table, by the major
+    release of PostgreSQL that the server is based on; None if the setting determines it and was not
+    read.
 
-    Source: 16 before PostgreSQL 18; then groups of 16, as many as hold max_locks_per_transaction,
-    a power of two of at most 1,024. A relation has one group, so locks may overflow earlier.
+    Source: 16 before PostgreSQL 18; then groups of 16, enough for max_locks_per_transaction; the
+    number of groups is a power of two, at most 1,024. Each relation belongs to one group, so locks
+    may overflow earlier.
 
     >>> fast_path_slots(17, "64"), fast_path_slots(18, "64"), fast_path_slots(19, "100")
     (16, 64, 128)
@@ -579,7 +579,7 @@ def fast_path_slots(base: int, max_locks_per_transaction: object) -> int | None:
 
 
 def bucket_of(size: int) -> Bucket:
-    """The histogram bucket a file of `size` bytes falls in.
+    """The histogram bucket of a file of `size` bytes.
 
     >>> bucket_of(0).label, bucket_of(32768).label, bucket_of(2**40).label
     ('0', '≤128 KB', '>512 MB')

@@ -1,4 +1,4 @@
-"""Shapes of a live table and everything below it, from rows that probes read."""
+"""Shapes of a live table and all relations below it, from rows of probes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpcatalog.capacity.model import Index, Place, Shape
 from gpcatalog.capacity.toast import needs_toast
 from gpcatalog.model.storage import Storage
 
-BOOTSTRAP = 10  # oid of the role that initdb makes; what it owns has no row in pg_shdepend
+BOOTSTRAP = 10  # oid of the role that initdb creates; its objects have no row in pg_shdepend
 
 _PLACES = {
     "table": Place.PLAIN,
@@ -28,14 +28,16 @@ def shapes(
     indexes: Sequence[Mapping[str, Any]],
     checks: int,
 ) -> dict[Shape, int]:
-    """The table `oid` and its partitions as shapes with their number.
+    """Return the table `oid` and its partitions as shapes with their number.
 
-    relations: rows of the probe `relations`, of this table and what has it for a root
+    relations: rows of the probe `relations` for this table and the relations whose root it is
     columns:   type, typmod, plain, dropped, not_null, has_default of the table's columns
     indexes:   columns and owned (by a constraint) of the table's indexes
-    checks:    its CHECK constraints, those that the server made of its bounds included
-    Defaults, NOT NULL and CHECKs of partitions are taken to be the table's own, partition keys to
-    have one column; subpartition templates (a few rows on the coordinator) are not read.
+    checks:    number of its CHECK constraints, including those that the server created for its
+               bounds
+    Partitions are assumed to have the defaults, NOT NULL and CHECK constraints of the table, and
+    partition keys to have one column; subpartition templates (a few rows on the coordinator) are
+    not read.
     """
     gen = generation(server)
     live = [x for x in columns if not x["dropped"]]
@@ -59,14 +61,14 @@ def shapes(
     if gen.rule_catalogs:
         checks = max(
             0, checks - bounds(by_oid.get(oid))
-        )  # a partition's bounds are not its table's CHECKs
+        )  # CHECK constraints of a partition's bounds are not CHECK constraints of its table
 
     found: dict[Shape, int] = {}
     for row in relations:
         place = _PLACES[row["kind"]]
         storage = Storage(row["storage"])
         if place.parent and storage not in gen.storages:
-            storage = common  # a PostgreSQL root stores nothing
+            storage = common  # the root has no storage on PostgreSQL
         lost = min(dropped, row["columns"])
         shape = Shape(
             storage,
@@ -93,8 +95,8 @@ def shapes(
 
 
 def _split(indexes: int, columns: int) -> tuple[Index, ...]:
-    """Plain indexes with so many columns together: costs are linear, so how they are spread does
-    not matter.
+    """Plain indexes with this number of columns together. Costs are linear, so the distribution of
+    the columns to the indexes does not matter.
     """
     if not indexes:
         return ()

@@ -1,14 +1,14 @@
 """Memory that a session keeps after a query over all leaves of a partitioned table.
 
-A session remembers what it has read of the catalogs about each relation and index (relation cache,
-catalog caches), and its process does not give back most of what the execution took. On Greenplum
-this happens on the coordinator and in the processes of the session on each segment. The figures are
-anonymous memory of the processes after a query less that before it, for leaves with a few rows and
-for empty ones; `python -m tests.bench.memory` measures them.
+A session caches what it has read from the catalogs for each relation and index (relation cache,
+catalog caches), and its process does not free most of the memory that the execution used. On
+Greenplum this happens on the coordinator and in the processes of the session on each segment. The
+figures are the anonymous memory of the processes after a query minus that before the query, for
+leaves with a few rows and for empty leaves; `python -m tests.bench.memory` measures them.
 
-They are a lower bound for append-optimized leaves with data: buffers add up to 66 KB for each column
-read on each segment (20 columns of 80 KB each: 1.35 MB instead of 0.21 MB, Greenplum 6.25.3 and
-7.0.0). Blocks of 256 KB are given back.
+They are a lower bound for append-optimized leaves with data: buffers add up to 66 KB for each
+column read on each segment (20 columns of 80 KB each: 1.35 MB instead of 0.21 MB, Greenplum 6.25.3
+and 7.0.0). Blocks of 256 KB are freed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KB = 1024
 
 
 class Touch(StrEnum):
-    """What a query reads of all leaves: rows without a column (count(*)), or all columns."""
+    """What a query reads from all leaves: rows without a column (count(*)), or all columns."""
 
     COUNT = "count"
     SELECT = "select"
@@ -47,23 +47,25 @@ class Kept:
     segment: int | None
 
 
-# KB a leaf: of the leaf itself, of each column, of each index
+# KB per leaf: for the leaf itself, for each column, for each index
 _Parts = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Figures:
-    """KB a leaf after count(*) and after reading all columns, on coordinator and segment."""
+    """KB per leaf after count(*) and after reading all columns, on the coordinator and on a
+    segment.
+    """
 
     count: _Parts
     select: _Parts
     segment_count: _Parts | None = None
     segment_select: _Parts | None = None
-    empty_count: _Parts | None = None  # on a segment, of an empty leaf; None: as of a filled one
+    empty_count: _Parts | None = None  # for an empty leaf on a segment; None: as for a filled leaf
     empty_select: _Parts | None = None
 
     def parts(self, touch: Touch) -> tuple[_Parts, _Parts | None, _Parts | None]:
-        """Of a leaf: on the coordinator, on a segment, on a segment while it is empty."""
+        """KB per leaf: on the coordinator, on a segment, on a segment if the leaf is empty."""
         if touch is Touch.COUNT:
             return self.count, self.segment_count, self.empty_count or self.segment_count
         return self.select, self.segment_select, self.empty_select or self.segment_select
@@ -141,11 +143,12 @@ def _bytes(parts: _Parts, shape: Shape, leaves: int) -> int:
 def kept(
     server: Generation | str, shape: Shape, leaves: int, touch: Touch, *, empty: int = 0
 ) -> Kept:
-    """Bytes that a session keeps at least after a query over all leaves of a table; an estimate.
+    """Estimated lower bound of the bytes that a session keeps after a query over all leaves of a
+    table.
 
-    empty: leaves of these that have no row
-    server: generation, of which the nearest one measured is taken; shape: of a leaf; what has no
-    storage of its own (external and foreign tables) counts as heap.
+    empty: number of these leaves that are empty
+    server: generation; the figures of the nearest measured generation are used; shape: of a leaf;
+            relations without storage (external and foreign tables) count as heap.
 
     >>> kept("pg15", Shape(Storage.HEAP, 20), 1000, Touch.COUNT)
     Kept(coordinator=16281600, segment=None)
@@ -160,19 +163,19 @@ def kept(
 
 # --- limits ---------------------------------------------------------------------------------------
 
-# Greenplum gives each operator of a plan that sorts and hashes nothing this much of statement_mem
-# (gp_resqueue_memory_policy_auto_fixed_mem, a hidden setting with this default), and refuses a plan
-# with more of them than fit: every leaf is one, and a plan has at least two more
+# Greenplum assigns this much of statement_mem to each operator of a plan without sorts and hashes
+# (gp_resqueue_memory_policy_auto_fixed_mem, a hidden setting with this default), and rejects a plan
+# if its operators need more: every leaf is one operator, and a plan has at least two more
 OPERATOR_BYTES = 100 * KB
 OTHER_OPERATORS = 2
 
 
 def plan_bytes(leaves: int) -> int:
-    """statement_mem that a plan of the Postgres planner over so many leaves needs, bytes.
+    """Bytes of statement_mem that a plan of the Postgres planner over this number of leaves needs.
 
-    Equal to what Greenplum 6.25.3 and 7.0.0 accept, within 0.5 % at 230 and 300 leaves, for five
-    kinds of queries; a join of two tables needs at most the sum of both, and only the larger one
-    where its sides do not run at the same time. GPORCA's plans have one operator for all leaves.
+    Equal to the limits of Greenplum 6.25.3 and 7.0.0, within 0.5 % at 230 and 300 leaves, for five
+    kinds of queries. A join of two tables needs at most the sum of both, and only the larger one if
+    its two sides do not run at the same time. GPORCA's plans have one operator for all leaves.
 
     >>> plan_bytes(1278) <= 128_000 * 1024 < plan_bytes(1279)  # the default
     True
@@ -181,11 +184,11 @@ def plan_bytes(leaves: int) -> int:
 
 
 def statement_mem(server: str, settings: Mapping[str, object]) -> int | None:
-    """Bytes of statement_mem that limit plans, by the server's settings.
+    """Bytes of statement_mem that limit plans, from the server's settings.
 
-    None where nothing limits them: PostgreSQL, resource groups (they raise it for a plan that needs
-    more), gp_resqueue_memory_policy = none; and where the setting was not read. A resource queue
-    with a memory limit may give a statement more.
+    None if plans are not limited: PostgreSQL, resource groups (they raise it for a plan that needs
+    more), gp_resqueue_memory_policy = none; and if the setting was not read. A resource queue with
+    a memory limit may give a statement more.
 
     >>> statement_mem("gp6", {"statement_mem": "128000", "gp_resource_manager": "queue"})
     131072000
@@ -203,10 +206,10 @@ def statement_mem(server: str, settings: Mapping[str, object]) -> int | None:
 
 
 def vmem(server: str, settings: Mapping[str, object]) -> int | None:
-    """Bytes that all sessions of one instance may have: gp_vmem_protect_limit of Greenplum.
+    """Bytes that all sessions of one instance may use: gp_vmem_protect_limit of Greenplum.
 
-    None on PostgreSQL, with resource groups (they have limits of their own), and where the setting
-    was not read.
+    None on PostgreSQL, with resource groups (they have their own limits), and if the setting was
+    not read.
 
     >>> vmem("gp6", {"gp_vmem_protect_limit": "8192", "gp_resource_manager": "queue"})
     8589934592

@@ -1,9 +1,9 @@
-"""The cost model: catalog rows, bytes, files and locks of a relation, from its shape and the
-server's generation.
+"""The cost model: catalog rows, bytes, files and locks of a relation, from its shape and the server
+generation.
 
-Everything here is pure and linear: the cost of a thousand leaves is a thousand times the cost of
-one. The numbers were found by counting on live servers and are checked by
-tests/capacity/test_matrix.py, which demands equality.
+All functions are pure and linear: the cost of a thousand leaves is a thousand times the cost of
+one. The numbers were counted on live servers. tests/capacity/test_matrix.py checks that the
+model returns exactly the counted numbers.
 """
 
 from __future__ import annotations
@@ -30,19 +30,21 @@ from gpcatalog.capacity.limits import GIB
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.storage import Storage
 
-# a catalog whose rows were too few to weigh when the others were measured; an estimate
+# for a catalog with too few rows to measure their size; an estimate
 UNMEASURED_ROW_BYTES = 250
 
 
 class Instance(StrEnum):
-    """Where rows lie. PostgreSQL has one instance: both words mean it."""
+    """The kind of instance that stores rows. PostgreSQL has one instance: both values mean this
+    one.
+    """
 
     COORDINATOR = "coordinator"
     SEGMENT = "segment"
 
 
 class Place(StrEnum):
-    """Where a relation stands in a partition tree."""
+    """The place of a relation in a partition tree."""
 
     PLAIN = "plain"
     ROOT = "root"
@@ -51,23 +53,23 @@ class Place(StrEnum):
 
     @property
     def child(self) -> bool:
-        """True for what inherits from a parent."""
+        """Whether the relation has a parent."""
         return self in (Place.INTERMEDIATE, Place.LEAF)
 
     @property
     def parent(self) -> bool:
-        """True for what has partitions of its own."""
+        """Whether the relation has partitions."""
         return self in (Place.ROOT, Place.INTERMEDIATE)
 
 
 @dataclass(frozen=True)
 class Index:
-    """One index: how many (distinct, plain) columns, and whether a primary key or unique constraint
-    owns it.
+    """One index: number of (distinct, plain) columns, and whether a primary key or unique
+    constraint owns it.
 
-    depends:  pg_depend rows beyond one a column, as a predicate or an expression has them
+    depends:  pg_depend rows beyond one per column, for example for a predicate or an expression
     bitmap:   Greenplum: a bitmap index, which has a heap of its distinct values with a btree index
-    attached: of a partition: it belongs to an index of the parent
+    attached: on a partition: the index belongs to an index of the parent
     """
 
     columns: int = 1
@@ -79,31 +81,31 @@ class Index:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a relation's costs depend on.
+    """The properties of a relation that determine its costs.
 
-    storage:     of the relation; of roots too, they pass it on
+    storage:     of the relation; also of roots, whose leaves inherit it
     columns:     live user columns
     _: KW_ONLY
-    toastable:   its columns call for a TOAST relation (`needs_toast` tells)
+    toastable:   its columns require a TOAST relation (see `needs_toast`)
     dropped:     dropped columns, which keep their catalog rows and their column files
     indexes:     one Index each
     place:       plain, root, intermediate or leaf
-    bounds:      leaf and intermediate: how many partitions on the path from below the root to it
-                 have bounds (are not default partitions), itself included; a CHECK constraint each
-                 on Greenplum 6. A default partition of one level has 0
-    key_columns: partition key columns of a level
+    bounds:      leaf and intermediate: how many partitions on the path from below the root to this
+                 relation, including itself, have bounds (are not default partitions); each has a
+                 CHECK constraint on Greenplum 6. A default partition of one level has 0
+    key_columns: partition key columns of one level
     levels:      root: levels of partitions below it
     templates:   root: number of parts in each SUBPARTITION TEMPLATE
-    depends:     pg_depend rows of its defaults and CHECKs beyond one a default and two a CHECK: of
-                 generated columns, sequences, …
-    not_null, defaults, checks: columns NOT NULL (a primary key's included), columns with a default,
-        one-column CHECK constraints
-    exchanged:   a leaf that was made as a plain table: where leaves of heap have no array type,
-                 this one has
+    depends:     pg_depend rows of its defaults and CHECKs beyond one per default and two per CHECK:
+                 for generated columns, sequences, …
+    not_null, defaults, checks: number of NOT NULL columns (including those of a primary key), of
+        columns with a default, of CHECK constraints on one column
+    exchanged:   a leaf that was created as a plain table: it has an array type even if heap leaves
+                 of this server have none
     owned:       owned by a role that is not the bootstrap superuser (rows in pg_shdepend)
-    unlogged:    each file that an empty relation has is there a second time, to start from after a
-                 crash
-    analyzed:    ANALYZE has run on it while there were rows in every live column's reach
+    unlogged:    each file of an empty relation also has an init fork, from which it is reset after
+                 a crash
+    analyzed:    ANALYZE has written statistics for every live column
     """
 
     storage: Storage
@@ -128,16 +130,15 @@ class Shape:
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """What has happened to a relation's storage on one segment.
+    """The state of a relation's storage on one segment.
 
-    rows:     rows have arrived
-    segfiles: ao segfile numbers in use from 1 up: as many as writers that were at work at the same
-              time
-    segment_zero: rows written by the transaction that created the table (CREATE TABLE AS): they lie
-                  in segfile 0
+    rows:     rows were inserted
+    segfiles: ao segfile numbers in use, from 1 on: the number of concurrent writers
+    segment_zero: rows written by the transaction that created the table (CREATE TABLE AS): they are
+                  stored in segfile 0
     hidden:   ao segfiles of which more than a tenth of the rows were deleted before VACUUM ran
-    vacuumed: VACUUM has run since rows arrived
-    bytes:    heap: bytes of the main fork; one page where 0
+    vacuumed: VACUUM has run since rows were inserted
+    bytes:    heap: bytes of the main fork; 0 counts as one page
     """
 
     rows: bool = False
@@ -155,9 +156,9 @@ VACUUMED = Use(rows=True, vacuumed=True)
 
 
 def known(server: Generation | str, shape: Shape) -> Generation:
-    """The generation, after checking that it can hold such a shape.
+    """Return the generation after checking that it supports such a shape.
 
-    Raises CatalogError (usage) saying what is wrong.
+    Raises CatalogError (usage) with the reason.
     """
     gen = server if isinstance(server, Generation) else generation(server)
     if shape.storage not in gen.storages:
@@ -189,7 +190,7 @@ def known(server: Generation | str, shape: Shape) -> Generation:
 
 
 def _stored(gen: Generation, shape: Shape) -> bool:
-    """Whether the relation has files and auxiliary relations of its own."""
+    """Whether the relation has files and auxiliary relations."""
     return gen.root_is_table or not shape.place.parent
 
 
@@ -200,8 +201,8 @@ def _toasted(gen: Generation, shape: Shape) -> bool:
 def _auxiliary(
     gen: Generation, rows: Counter[str], columns: int, index_columns: int | None
 ) -> None:
-    """Add one auxiliary relation and its index, if it has one: each depends on the table, or on the
-    relation's columns.
+    """Add one auxiliary relation and its index, if any. The relation depends on the table, the
+    index on the columns of the relation.
     """
     rows["pg_class"] += 1
     rows["pg_attribute"] += columns + gen.heap_system_columns
@@ -217,12 +218,12 @@ def _auxiliary(
 
 
 def _own_rows(gen: Generation, rows: Counter[str], shape: Shape) -> None:
-    """Add the relation itself: its columns and row type."""
+    """Add the rows of the relation itself: its columns and row type."""
     attributes = shape.columns + shape.dropped
     rows["pg_class"] = 1
     rows["pg_attribute"] = attributes + gen.system_columns[shape.storage]
     rows["pg_type"] = 1
-    rows["pg_depend"] = 2  # its row type on it, it on its schema
+    rows["pg_depend"] = 2  # the row type depends on the relation, the relation on its schema
     if shape.storage is Storage.HEAP and (
         gen.array_type_of_leaf or shape.exchanged or not shape.place.child
     ):
@@ -237,7 +238,7 @@ def _own_rows(gen: Generation, rows: Counter[str], shape: Shape) -> None:
 def _auxiliary_rows(
     gen: Generation, rows: Counter[str], shape: Shape, *, use: Use, on_segment: bool
 ) -> None:
-    """Add its auxiliary relations: TOAST, and those of an append-optimized table."""
+    """Add the rows of auxiliary relations: TOAST, and those of an append-optimized table."""
     if _toasted(gen, shape):
         _auxiliary(gen, rows, TOAST_COLUMNS, TOAST_INDEX_COLUMNS)
     if not shape.storage.append_optimized or not _stored(gen, shape):
@@ -249,8 +250,7 @@ def _auxiliary_rows(
     if shape.indexes:
         _auxiliary(gen, rows, BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS)
     if use.rows and (on_segment or gen.coordinator_segment_list):
-        # the coordinator hears of the segfiles that take rows, not of one that VACUUM opens and
-        # leaves empty
+        # the coordinator records the segfiles with rows, but not the empty one that VACUUM opens
         numbers = (
             _segfiles(gen, use)
             if on_segment
@@ -260,7 +260,7 @@ def _auxiliary_rows(
 
 
 def _index_rows(gen: Generation, rows: Counter[str], shape: Shape) -> None:
-    """Add its indexes and the constraints that own them."""
+    """Add the rows of indexes and of the constraints that own them."""
     for index in shape.indexes:
         rows["pg_class"] += 1
         rows["pg_index"] += 1
@@ -279,7 +279,7 @@ def _index_rows(gen: Generation, rows: Counter[str], shape: Shape) -> None:
 
 
 def _constraint_rows(gen: Generation, rows: Counter[str], shape: Shape) -> None:
-    """Add its defaults, CHECK and NOT NULL constraints."""
+    """Add the rows of defaults, CHECK and NOT NULL constraints."""
     rows["pg_attrdef"] += shape.defaults
     rows["pg_depend"] += shape.defaults
     rows["pg_constraint"] += shape.checks
@@ -290,13 +290,15 @@ def _constraint_rows(gen: Generation, rows: Counter[str], shape: Shape) -> None:
 
 
 def _partition_rows(gen: Generation, rows: Counter[str], shape: Shape) -> None:
-    """Add what ties it to its parent and makes it one, but for the rules of the coordinator."""
+    """Add the rows that make it a partition of its parent or a partitioned table, except the
+    partition rules of the coordinator.
+    """
     if shape.place.child:
         rows["pg_inherits"] += 1
         rows["pg_depend"] += 1
         if (
             gen.rule_catalogs
-        ):  # bounds are CHECK constraints, a child has its own and its ancestors'
+        ):  # bounds are CHECK constraints: a child has its own and those of its ancestors
             rows["pg_constraint"] += shape.bounds
             rows["pg_depend"] += 2 * shape.bounds * shape.key_columns
     if shape.place.parent and not gen.rule_catalogs:
@@ -305,8 +307,8 @@ def _partition_rows(gen: Generation, rows: Counter[str], shape: Shape) -> None:
 
 
 def _owners(gen: Generation, shape: Shape) -> int:
-    """Relations that depend on the owner: the table, and of those of an append-optimized table all
-    but TOAST.
+    """Number of relations that depend on the owner: the table, and all auxiliary relations of an
+    append-optimized table except TOAST.
     """
     if not shape.storage.append_optimized or not _stored(gen, shape):
         return 1
@@ -314,8 +316,10 @@ def _owners(gen: Generation, shape: Shape) -> int:
 
 
 def _coordinator_rows(gen: Generation, rows: Counter[str], shape: Shape, *, use: Use) -> None:
-    """Add what Greenplum's coordinator alone has: last operations, partition rules, templates."""
-    # CREATE, PARTITION of a child, one an index, ANALYZE, VACUUM
+    """Add the rows that only Greenplum's coordinator has: last operations, partition rules,
+    templates.
+    """
+    # CREATE, PARTITION of a child, one per index, ANALYZE, VACUUM
     rows["pg_stat_last_operation"] = 1 + shape.place.child + len(shape.indexes) + shape.analyzed
     rows["pg_stat_last_operation"] += use.vacuumed and _stored(gen, shape)
     if gen.rule_catalogs:
@@ -334,11 +338,11 @@ def relation_rows(
     instance: Instance | str = Instance.SEGMENT,
     use: Use = EMPTY,
 ) -> dict[str, int]:
-    """Rows that one relation, with its auxiliary relations and indexes, takes in every catalog of
-    one instance.
+    """Number of rows that one relation, with its auxiliary relations and indexes, has in every
+    catalog of one instance.
 
-    Catalogs without rows are left out. Of `use` only ao segfiles and VACUUM leave rows. Raises
-    CatalogError (usage) for a shape the server cannot have.
+    Catalogs without rows are left out. Of `use`, only ao segfiles and VACUUM affect the number of
+    rows. Raises CatalogError (usage) for a shape that the server does not support.
 
     >>> relation_rows("gp6", Shape(Storage.AO_COLUMN, 100))["pg_attribute"]
     133
@@ -367,10 +371,10 @@ def relation_rows(
 
 
 def catalog_bytes(server: Generation | str, rows: Mapping[str, float]) -> float:
-    """Estimated bytes that those catalog rows take on one instance, their share of the catalog's
-    indexes included.
+    """Estimated bytes that these catalog rows take on one instance, including their share of the
+    indexes of the catalogs.
 
-    Live rows only, freshly written: no bloat. Source: `Generation.row_bytes_source`.
+    Live rows only, without bloat. Source: `Generation.row_bytes_source`.
     """
     gen = server if isinstance(server, Generation) else generation(server)
     return sum(n * gen.row_bytes.get(catalog, UNMEASURED_ROW_BYTES) for catalog, n in rows.items())
@@ -380,11 +384,12 @@ def catalog_bytes(server: Generation | str, rows: Mapping[str, float]) -> float:
 
 
 def _segfiles(gen: Generation, use: Use) -> int:
-    """Segfile numbers from 1 up that a filled ao relation has on a segment."""
+    """Number of segfiles, from number 1 on, that a filled ao relation has on a segment."""
     if not use.vacuumed:
         return use.segfiles
     if gen.vacuum_opens_segfile:
-        # one to compact each segfile into, and one more when there was a segfile to leave alone
+        # one to compact each segfile into, and one more if there was a segfile that was not
+        # compacted
         return use.segfiles + use.hidden + (1 if use.hidden < use.segfiles else 0)
     return use.segfiles + (1 if use.hidden else 0)
 
@@ -395,11 +400,11 @@ def relation_files(
     use: Use = EMPTY,
     instance: Instance | str = Instance.SEGMENT,
 ) -> int:
-    """Files of one relation, its auxiliary relations, indexes and forks on one instance.
+    """Number of files of one relation, its auxiliary relations, indexes and forks on one instance.
 
-    TOAST is taken as empty and indexes as one file each; a heap's free space map exists from its
-    second page on, or after VACUUM. Rows of tables arrive on segments alone: Greenplum's
-    coordinator keeps the empty files.
+    TOAST is assumed to be empty, and each index to have one file; a heap's free space map exists
+    from its second page on, or after VACUUM. Rows of tables are stored on segments only:
+    Greenplum's coordinator has only the empty files.
 
     >>> [relation_files("gp6", Shape(Storage.AO_COLUMN, 100), use) for use in (EMPTY, FILLED, SECOND_WRITER)]
     [4, 104, 204]
@@ -425,21 +430,22 @@ def relation_files(
         if use.vacuumed:
             return files + 2  # _fsm, _vm
         return files + (1 if use.bytes > gen.block else 0)
-    # ao_column writes one file a column, dropped ones too, for every segfile number
+    # ao_column has one file per column, dropped ones included, for every segfile number
     each = shape.columns + shape.dropped if shape.storage is Storage.AO_COLUMN else 1
     numbers = _segfiles(gen, use)
     if use.segment_zero:
         files += each - 1  # segfile 0 of the first column is the relation's bare file
     files += numbers * each
     if use.vacuumed:
-        # forks of the segment file list, the block directory and a visibility map that holds rows
+        # forks of the segment file list, the block directory and a visibility map that contains
+        # rows
         files += 2 + (2 if shape.indexes else 0) + (2 if use.hidden else 0)
     return files
 
 
 def empty_bytes(server: Generation | str, shape: Shape) -> int:
-    """Bytes on one instance that the files of an empty relation take: one page for each btree
-    index, three for a bitmap index.
+    """Bytes on one instance of the files of an empty relation: one page for each btree index, three
+    for a bitmap index.
 
     >>> empty_bytes("gp6", Shape(Storage.AO_COLUMN, 100, toastable=True))
     65536
@@ -467,13 +473,13 @@ def tree(
     defaults: Iterable[bool] = (),
     templates: tuple[int, ...] = (),
 ) -> dict[Shape, int]:
-    """Every relation of a partitioned table as shapes with their number: the root, the
+    """Return all relations of a partitioned table as shapes with their number: the root, the
     intermediates, the leaves.
 
-    shape:     columns, storage, indexes … that all of them share; its place is ignored
-    parts:     partitions with bounds of one parent, level by level: (365,) or (12, 31)
+    shape:     columns, storage, indexes … of all of them; its place is ignored
+    parts:     number of partitions with bounds of one parent, for each level: (365,) or (12, 31)
     defaults:  whether each level has an additional default partition
-    templates: parts of each SUBPARTITION TEMPLATE
+    templates: number of parts of each SUBPARTITION TEMPLATE
 
     >>> for relation, number in tree(Shape(Storage.HEAP, 3), (12, 31), defaults=(True, False)).items():
     ...     print(relation.place, relation.bounds, number)
@@ -493,7 +499,7 @@ def tree(
     found: dict[Shape, int] = {
         replace(shape, place=Place.ROOT, bounds=0, levels=len(levels), templates=templates): 1
     }
-    parents: dict[int, int] = {0: 1}  # bounds on the path -> relations
+    parents: dict[int, int] = {0: 1}  # number of bounds on the path -> number of relations
     for depth, (n, default) in enumerate(zip(levels, with_default, strict=True), 1):
         place = Place.LEAF if depth == len(levels) else Place.INTERMEDIATE
         children: Counter[int] = Counter()
@@ -505,7 +511,7 @@ def tree(
                 child = replace(shape, place=place, bounds=bounds, levels=1, templates=())
                 found[child] = (
                     found.get(child, 0) + number
-                )  # below a default partition, levels can look alike
+                )  # below a default partition, shapes of several levels can be equal
         parents = {bounds: number for bounds, number in children.items() if number}
     return found
 
@@ -514,7 +520,7 @@ def tree(
 
 
 class Statement(StrEnum):
-    """Statements whose locks are told."""
+    """Statements whose locks are calculated."""
 
     CREATE = "create"
     SELECT = "select"
@@ -532,15 +538,16 @@ def locks(
     *,
     filled: bool = True,
 ) -> dict[Statement, tuple[int, int]]:
-    """Relations locked at the end of a statement over a whole table: (coordinator, segment),
-    heavyweight locks on its own relations.
+    """Number of relations locked at the end of a statement over a whole table: (coordinator,
+    segment), heavyweight locks on the relations of the table.
 
-    leaves, intermediates: 0 for a table without partitions; filled: rows are there already. SELECT
-                           and INSERT reach every leaf (a
-    pruned statement locks less). What they hold only while they run, such as the indexes of a leaf
-    written to, is not in it, nor are locks on catalogs or those of an automatic ANALYZE. Counted
-    with the planner of PostgreSQL (optimizer=off) and the global deadlock detector off. PostgreSQL
-    has one number, given twice.
+    leaves, intermediates: 0 for a table without partitions; filled: the table already contains rows
+
+    SELECT and INSERT are assumed to access every leaf (a pruned statement locks fewer). Locks that
+    are released before the end of the statement, such as those on the indexes of a leaf that is
+    written, are not included, nor are locks on catalogs or those of an automatic ANALYZE. Counted
+    with the planner of PostgreSQL (optimizer=off) and the global deadlock detector off. For
+    PostgreSQL, both numbers are the same.
 
     >>> locks("gp6", Shape(Storage.HEAP, 5), leaves=1000)[Statement.SELECT]
     (1001, 1000)
@@ -593,4 +600,4 @@ def locks(
     return held
 
 
-# --- all of it ------------------------------------------------------------------------------------
+# --- total ----------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
-"""What a session start reads of pg_attribute, and how long that takes.
+"""The part of pg_attribute that a session start reads, and the time that this takes.
 
 A session that finds no valid pg_internal.init reads pg_attribute from the front, once for each of
-eleven relations, until it has the rows of that relation. The pages that it reads so are the sum of
-the numbers of the last page of each: equal to the server's own count of blocks on PostgreSQL 15, 18
-and 19 and Greenplum 6 and 7, but for 110 to 290 blocks that are read by index.
+eleven relations, until it has the rows of that relation. The number of pages that it reads is the
+sum, over these relations, of the number of the page with their last row. This is equal to the
+server's own count of blocks on PostgreSQL 15, 18 and 19 and Greenplum 6 and 7, except for 110 to
+290 blocks that are read by index.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ RELATIONS: dict[int, str] = {
 }
 OIDS = ", ".join(map(str, RELATIONS))
 
-# microseconds for 8 KB: PostgreSQL 18, in shared buffers; PostgreSQL 15, from the operating system
+# microseconds per 8 KB: PostgreSQL 18, in shared buffers; PostgreSQL 15, from the operating system
+# cache
 MICROSECONDS = (1.5, 14.0)
 SOURCE = "measured: PostgreSQL 15 and 18, pages in memory"
 
 
 def milliseconds(read: int) -> tuple[float, float]:
-    """Lowest and highest estimate of the time to read so many bytes, from memory, in ms.
+    """Lowest and highest estimate of the time to read this many bytes from memory, in ms.
 
     >>> milliseconds(8192 * 1000)
     (1.5, 14.0)

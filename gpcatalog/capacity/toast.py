@@ -1,4 +1,4 @@
-"""Whether a table's columns call for a TOAST relation: the servers' own rule, on types and
+"""Whether the columns of a table require a TOAST relation: the rule of the servers, for types and
 typmods.
 """
 
@@ -26,7 +26,7 @@ _NAMES = {
     "timestamp with time zone": "timestamptz", "decimal": "numeric",
 }  # fmt: skip
 
-# of varying length, but with the storage PLAIN
+# variable-length types with storage PLAIN
 _PLAIN = frozenset({"tsquery", "gtsvector", "int2vector", "oidvector"})
 
 _VARHDRSZ = 4  # bytes of a varlena header, which typmods of varchar, bpchar and numeric include
@@ -41,7 +41,7 @@ def _aligned(size: int, to: int) -> int:
 
 
 def type_name(name: str) -> str:
-    """The catalog's name of a type (pg_type.typname) for a name as format_type prints it, without
+    """The name of a type in pg_type.typname, for a name as format_type prints it, without
     modifiers.
 
     >>> type_name("character varying"), type_name("timestamp without time zone"), type_name("int4")
@@ -52,8 +52,8 @@ def type_name(name: str) -> str:
 
 
 def maximum_size(name: str, typmod: int, *, character_bytes: int = 4) -> int | None:
-    """Largest size in bytes of a value of a variable-length type, or None where the type has no
-    limit (type_maximum_size).
+    """Largest size in bytes of a value of a variable-length type; None if the type has no limit
+    (type_maximum_size).
 
     typmod: pg_attribute.atttypmod, -1 for none; character_bytes: longest character of the
             database's encoding, 4 for UTF8.
@@ -75,8 +75,7 @@ def maximum_size(name: str, typmod: int, *, character_bytes: int = 4) -> int | N
 
 
 def toastable(name: str, typmod: int = -1) -> bool:
-    """Whether a column of this type alone, whatever else is in the table, calls for a TOAST
-    relation.
+    """Whether a column of this type requires a TOAST relation independently of the other columns.
 
     >>> toastable("text"), toastable("varchar", 14), toastable("numeric"), toastable("integer"), toastable("int4[]")
     (True, False, True, False, True)
@@ -99,12 +98,12 @@ def needs_toast(
     """Whether a table of these (type name, typmod) columns gets a TOAST relation
     (needs_toast_table, the same since 9.4).
 
-    It does when one column may be toasted and the longest row is unknown or does not fit four to a
-    page. Types that are not known here are taken as variable-length without a limit. `plain`:
+    It does if one column may be toasted and the maximum row length is unknown, or four such rows do
+    not fit on a page. Unknown types count as variable-length without a limit. `plain`:
     variable-length types whose storage is PLAIN (attstorage 'p'); `plain_at`: positions of columns
-    that were given this storage; `virtual`: virtual generated columns beside these, which only
-    the null bitmap has. Storages without TOAST (ao_column on Greenplum 7) are the cost model's
-    business.
+    that were given this storage; `virtual`: number of additional virtual generated columns, which
+    only take space in the null bitmap. The cost model handles storage types without TOAST
+    (ao_column on Greenplum 7).
 
     >>> needs_toast("gp6", [("int4", -1), ("varchar", 14)]), needs_toast("pg15", [("varchar", 1004)])
     (False, True)

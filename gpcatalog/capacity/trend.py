@@ -1,7 +1,8 @@
-"""Robust straight lines through few points: Theil–Sen, with a band from the ranks of the slopes.
+"""Robust straight lines through few points: the Theil–Sen estimator, with a confidence band from
+the ranks of the slopes.
 
-Growth changes its pace: a load ends, a retention job starts. `recent` finds the last points that
-one line fits, so that a forecast does not carry on a pace that ended.
+The rate of growth changes: a load ends, a retention job starts. `recent` finds the last points that
+one line fits, so that a forecast does not continue an earlier rate.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-FEW = 5  # points below which no band of 95 % exists, whatever their spread
+FEW = 5  # number of points below which there is no 95 % band, for any values
 METHOD = (
     "Theil–Sen: the median slope of all pairs of points; band: 95 %, from the ranks of the slopes"
     " (Kendall)"
@@ -24,8 +25,8 @@ _Z = 1.96
 class TrendLine:
     """y = base + slope · x.
 
-    slope, base: in units of y a unit of x, and of y
-    low, high:   band of the slope (95 %); None where there are too few points for one
+    slope, base: in units of y per unit of x, and in units of y
+    low, high:   band of the slope (95 %); None if there are too few points
     points:      number of distinct x
     since:       the first x of these points
     """
@@ -38,19 +39,19 @@ class TrendLine:
     since: float = 0.0
 
     def at(self, x: float) -> float:
-        """The line's value at x."""
+        """The value of the line at x."""
         return self.base + self.slope * x
 
 
 def fit(xs: Sequence[float], ys: Sequence[float]) -> TrendLine | None:
-    """The line through the points; None with fewer than two distinct x.
+    """Return the line through the points; None with fewer than two distinct x.
 
     >>> line = fit([0, 1, 2, 3, 4, 5], [1, 3, 5, 7, 900, 11])
     >>> line.slope, line.base, line.points
     (2.0, 1.0, 6)
     """
     x, y = np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)
-    if len(x) > 400:  # pairs grow with the square: every k-th point and the last one tell the same
+    if len(x) > 400:  # pairs grow with the square; every k-th point and the last suffice
         keep = np.unique(np.append(np.arange(0, len(x), math.ceil(len(x) / 400)), len(x) - 1))
         x, y = x[keep], y[keep]
     first, second = np.triu_indices(len(x), 1)
@@ -65,19 +66,19 @@ def fit(xs: Sequence[float], ys: Sequence[float]) -> TrendLine | None:
     low = high = None
     if n >= FEW:
         spread = _Z * math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
-        # the band goes from slope number (N - spread) / 2 to number (N + spread) / 2 + 1 (Sen 1968);
-        # of five points it is all slopes
+        # the band ranges from slope number (N - spread) / 2 to number (N + spread) / 2 + 1 (Sen
+        # 1968); for five points these are all slopes
         at = max(0, math.floor((len(slopes) - spread) / 2) - 1)
         low, high = float(slopes[at]), float(slopes[len(slopes) - 1 - at])
     return TrendLine(slope, base, low, high, n, float(x.min()))
 
 
 def recent(xs: Sequence[float], ys: Sequence[float]) -> TrendLine | None:
-    """The line through the last points that follow one line; xs in ascending order.
+    """Return the line through the last points that follow one line; xs in ascending order.
 
-    The points are halved as long as the slopes of the halves contradict each other or the slope of
-    the whole: their bands do not overlap, or the slope lies outside both. A half needs 5 points.
-    Where earlier points were left out, the band is widened to the average slope of all points.
+    The points are halved as long as the slopes of the halves contradict each other (their bands do
+    not overlap) or the slope of all points (it is outside both bands). A half needs 5 points. If
+    earlier points were left out, the band is widened to the average slope of all points.
 
     >>> line = recent(range(42), [10.0 * min(x, 11) for x in range(42)])
     >>> line.slope, line.since, line.low, round(line.high, 1)
@@ -103,7 +104,7 @@ def _recent(x: list[float], y: list[float]) -> TrendLine | None:
 
 
 def _agree(whole: TrendLine, early: TrendLine, late: TrendLine) -> bool:
-    """Whether two halves and the whole can have one slope; True where that is not known."""
+    """Whether the two halves and all points can have one slope; True if this is unknown."""
     if early.low is None or early.high is None or late.low is None or late.high is None:
         return True
     slack = 1e-9 * max(abs(v) for v in (early.low, early.high, late.low, late.high))

@@ -1,4 +1,6 @@
-"""How fast a file system makes and removes small files, measured in a directory of our own."""
+"""The rate at which a file system creates and removes small files, measured in a temporary
+directory.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +13,20 @@ from pathlib import Path
 from gpcatalog.capacity.estimate import Rates
 from gpcatalog.errors import CatalogError, Exit
 
-FILES = 20_000  # most that are made
-SECONDS = 5.0  # longest that making, and removing, may take
-BATCH = 100  # files between two looks at the clock
+FILES = 20_000  # maximum number of files
+SECONDS = 5.0  # maximum duration of creation, and of removal
+BATCH = 100  # files between two checks of the time
 PREFIX = "gpcatalog-unlink-"
 
 
 def measure(path: Path, *, files: int = FILES, seconds: float = SECONDS) -> Rates:
-    """Make and remove files of one byte under `path` and tell the rates.
+    """Create and remove files of one byte under `path` and return the rates.
 
-    Nothing is forced to disk, as nothing is when a server unlinks: what a file system's cache gains
-    is part of the rate. All of it happens in a new directory that is removed however this ends.
-    Raises CatalogError (usage) where that is not possible.
+    Files are not synced to disk, because a server does not sync when it unlinks files: the rate
+    includes the effect of the file system's cache. All files are in a new directory that is removed
+    in any case. Raises CatalogError (usage) if the measurement is not possible.
 
-    files: most to make; seconds: after which making stops, and then removing is timed no longer
+    files: maximum number; seconds: time limit of the creation and of the timed removal
     """
     try:
         scratch = Path(tempfile.mkdtemp(prefix=PREFIX, dir=path))
@@ -56,5 +58,5 @@ def measure(path: Path, *, files: int = FILES, seconds: float = SECONDS) -> Rate
         ) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    # a clock too coarse to see the work would make the rate infinite
+    # a clock with a too coarse resolution would make the rate infinite
     return Rates(str(path), made, made / max(making, 1e-9), removed / max(removing, 1e-9))

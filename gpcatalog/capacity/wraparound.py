@@ -1,7 +1,7 @@
-"""At which age of the oldest transaction or multixact a server warns, and refuses new ones.
+"""The ages of the oldest transaction or multixact at which a server warns and refuses new ones.
 
-Both numbers have 32 bits; a server works as long as the oldest one in any database is fewer than
-2³¹ behind. VACUUM (FREEZE) makes a database younger.
+Both numbers have 32 bits; a server works as long as the age of the oldest one in any database is
+less than 2³¹. VACUUM (FREEZE) lowers the age of a database.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from gpcatalog.model import generations
 
 WRAP = 2**31 - 1
 _SOURCE = "PostgreSQL source"
-# own limits: multiple of the age at which autovacuum freezes, from which on it does not keep up;
-# share of the age of the server's warning, where nothing freezes without being asked
+# limits of gpcatalog: multiple of the age at which autovacuum freezes, from which autovacuum is too
+# slow; share of the age of the server's warning, if nothing freezes automatically
 FORCED_TIMES = 2
 SHARE_OF_WARNING = 0.5
 _SETTINGS = "xid_stop_limit and xid_warn_limit of this server"
@@ -25,9 +25,10 @@ _SETTINGS = "xid_stop_limit and xid_warn_limit of this server"
 class AgeLimits:
     """Ages, in transactions or multixacts.
 
-    warn: from which the server logs a warning with each new one; stop: from which it refuses them
-    forced: from which autovacuum freezes a table although it is not enabled; None when not read
-    freezes: whether the server does that for all databases
+    warn: from this age the server logs a warning for each new one; stop: from this age it refuses
+          new ones
+    forced: from this age autovacuum freezes a table even if it is disabled; None if not read
+    freezes: whether the server freezes automatically in all databases
     """
 
     warn: int
@@ -38,21 +39,21 @@ class AgeLimits:
 
     @property
     def finding(self) -> int:
-        """Age from which there is a finding: before the server warns itself."""
+        """Age from which a finding is reported: before the server itself warns."""
         if self.freezes and self.forced is not None:
             return min(FORCED_TIMES * self.forced, self.warn)
         return int(SHARE_OF_WARNING * self.warn)
 
 
 def _freezes(generation: str, settings: Mapping[str, object]) -> bool:
-    # PostgreSQL freezes old tables even where autovacuum is off
+    # PostgreSQL freezes old tables even if autovacuum is off
     if not generations.is_greenplum(generation):
         return True
     return not generations.is_classic(generation) and settings.get("autovacuum") == "on"
 
 
 def transactions(generation: str, settings: Mapping[str, object]) -> AgeLimits:
-    """The limits of transactions of a server generation with these settings.
+    """The limits of transactions for a server generation with these settings.
 
     >>> transactions("pg18", {}).stop, transactions("pg13", {}).stop, transactions("gp6", {}).stop
     (2144483647, 2146483647, 2047483647)
@@ -77,7 +78,7 @@ def transactions(generation: str, settings: Mapping[str, object]) -> AgeLimits:
 
 
 def multixacts(generation: str, settings: Mapping[str, object]) -> AgeLimits:
-    """The limits of multixacts; Greenplum has those of the PostgreSQL it is based on.
+    """The limits of multixacts; Greenplum has those of the PostgreSQL release that it is based on.
 
     >>> multixacts("pg18", {}).stop, multixacts("gp7", {}).stop
     (2144483647, 2147483547)

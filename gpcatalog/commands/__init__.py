@@ -1,3 +1,3 @@
-"""The commands: one module each, from options to the parts and out through emit; what they share is
-in options, streams and taken.
+"""The commands: one module each, from options to output. Shared parts are in options, common,
+streams and snapshot_source.
 """

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gpcatalog.emit.terminal import Console
     from gpcatalog.probes.timeouts import Timeouts
 
-Several = TypeVar("Several")  # the report of a cluster or of a fleet
+Several = TypeVar("Several")  # type of the report of a cluster or of a fleet
 
 
 def audit(
@@ -183,7 +183,7 @@ def audit(
 
 @dataclass(frozen=True, kw_only=True)
 class _Request:
-    """The options of a call that are for each database.
+    """The options of a call that apply to each database.
 
     metrics: file for the metrics, or None; notify: program and arguments, or empty
     """
@@ -199,7 +199,9 @@ class _Request:
     notify: list[str]
 
     def examine(self, path: Path, labels: dict[str, str]) -> tuple[Report, list[Family]]:
-        """The report of a snapshot; and its metrics with further labels, if they are wanted."""
+        """Return the report of a snapshot, and its metrics with additional labels if they are
+        requested.
+        """
         report = judged(path, self.only, notify=streams.say)
         if self.metrics is None:
             return report, []
@@ -225,7 +227,7 @@ class _Request:
             as_text(found, streams.console(self.color))
 
     def write_metrics(self, families: Iterable[list[Family]]) -> None:
-        """Write the metrics file, if it is wanted."""
+        """Write the metrics file if it is requested."""
         if self.metrics is not None:
             from gpcatalog.emit.metrics import text_format
 
@@ -233,7 +235,7 @@ class _Request:
 
 
 def _refuse_one_database(*given: object) -> None:
-    """Raise CatalogError if options for one database come with --all-databases."""
+    """Raise CatalogError if options for one database are combined with --all-databases."""
     if any(given):
         raise CatalogError(
             "--all-databases needs a connection and cannot be combined with --snapshot, --demo,"
@@ -259,7 +261,9 @@ def _window(text: str, maintenance: str) -> float | None:
 
 
 def _notification(command: str, format: AuditFormat, **others: object) -> list[str]:
-    """The program of --notify-command and its arguments; empty without one. Raises CatalogError."""
+    """The program of --notify-command and its arguments; empty without one. Raises CatalogError for
+    options that cannot be combined with it.
+    """
     if not command:
         return []
     for name, value in {"format nagios": format is AuditFormat.NAGIOS, **others}.items():
@@ -287,7 +291,9 @@ def _notify(
     reports: Iterable[tuple[str, Report]],
     unread: dict[str, str],
 ) -> None:
-    """Notify of what changed. unread: reason for each place that could not be audited."""
+    """Send a notification of the changes. unread: reason for each place that could not be
+    audited.
+    """
     if not request.notify:
         return
     from gpcatalog.audit import changes
@@ -300,14 +306,14 @@ def _notify(
 
 @contextlib.contextmanager
 def _unread_notified(request: _Request, subject: str, place: str) -> Iterator[None]:
-    """Notify if nothing of a place can be read, before the error is reported."""
+    """Send a notification if a place cannot be read, before the error is reported."""
     try:
         yield
     except CatalogError as e:
         if request.notify and e.exit_code == Exit.UNREACHABLE:
             try:
                 _notify(request, subject, [], {place: e.message})
-            except CatalogError as failed:  # the reason of the failure is the error to report
+            except CatalogError as failed:  # the error to report is the first failure
                 streams.say(printable(f"gpcatalog: {failed.message}"), level="error")
         raise
 
@@ -321,7 +327,7 @@ def _check(
     plain: bool,
     every: bool,
 ) -> None:
-    """Raise CatalogError for a call that contradicts itself, before any work.
+    """Raise CatalogError for contradictory options, before any work.
 
     plain: neither --verbose nor --quiet; every: --all-databases or --all
     """
@@ -343,7 +349,9 @@ def _check(
 
 
 def unknown_state(message: str) -> int:
-    """Print a failure as a Nagios plugin does; returns the exit code, that of UNKNOWN."""
+    """Print a failure in the format of a Nagios plugin; return the exit code of the state
+    UNKNOWN.
+    """
     from gpcatalog.emit import nagios
 
     text, code = nagios.of_error(message)
@@ -358,7 +366,7 @@ def _print_state(output: tuple[str, int]) -> None:
 
 
 def _show(report: Report, format: AuditFormat, color: ColorChoice, level: str, kept: str) -> None:
-    """Print one report. kept: file of its snapshot, empty where it was not kept."""
+    """Print one report. kept: file of its snapshot, empty if it was not stored."""
     if format is AuditFormat.JSON:
         streams.as_json(report)
     elif format is AuditFormat.NAGIOS:

@@ -1,4 +1,4 @@
-"""The command `check`: files of DDL against rules and a budget."""
+"""The command `check`: check files of DDL against rules and a budget."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def _list_rules(color: ColorChoice) -> None:
 
 
 def _settings(config: Path | None) -> Settings:
-    """The settings in the file named, else those found upwards from here.
+    """Return the settings of the given file, else those found in this folder or a parent folder.
 
-    Raises CatalogError where the file named has none.
+    Raises CatalogError if the given file has none.
     """
     from gpcatalog.check.settings import discover, read
 
@@ -70,7 +70,9 @@ def _settings(config: Path | None) -> Settings:
 
 
 def _with_baseline(settings: Settings, known: Baseline) -> Settings:
-    """The settings with the server and size of the baseline's cluster, which replace the file's."""
+    """Return the settings with the server and size of the baseline's cluster, which replace those
+    of the file.
+    """
     import msgspec
 
     return msgspec.structs.replace(
@@ -92,9 +94,9 @@ def _with_options(
     disable: list[str],
     budget: Mapping[str, int | None],
 ) -> Settings:
-    """The settings with what the options of the call say; "", 0 and None say nothing.
+    """Return the settings with the options of the call; the values "", 0 and None change nothing.
 
-    budget: leaves, files and rows that the whole change may add
+    budget: numbers of leaves, files and rows that the whole change may add
     """
     import msgspec
 
@@ -109,9 +111,10 @@ def _with_options(
 
 
 def _values(files: list[str], pairs: list[str]) -> dict[str, str]:
-    """Values of psql variables and placeholders: of property files, then of NAME=VALUE pairs.
+    """Values of psql variables and placeholders: first from property files, then from NAME=VALUE
+    pairs.
 
-    Raises CatalogError for a pair that is none or not UTF-8.
+    Raises CatalogError for a pair without `=` or not in UTF-8.
     """
     from gpcatalog.check import inputs
 
@@ -134,9 +137,10 @@ def _values(files: list[str], pairs: list[str]) -> dict[str, str]:
 def _sources(
     files: list[str], diff: str, exclude: tuple[str, ...], values: Mapping[str, str]
 ) -> tuple[list[Source], dict[str, LineRanges] | None]:
-    """What is to be read, and the changed lines of each file by its name; None without `diff`.
+    """The sources to read, and the changed lines of each file by its name; None without `diff`.
 
-    Without files, those that changed are read. With `diff`, sources are named as git names them.
+    Without `files`, the changed files are read. With `diff`, sources have the names that git
+    prints.
     """
     from gpcatalog.check import inputs
 
@@ -146,11 +150,11 @@ def _sources(
     names = files or sorted(touched, key=lambda name: inputs.order_of(Path(name)))
     sources = inputs.gather(names, exclude, values, undo=not files)
     spelled: dict[str, LineRanges] = {}
-    # two names may be spelled alike: the ranges of both count then
+    # two names can have the same printed form: then the ranges of both count
     for name, ranges in touched.items():
         spelled.setdefault(inputs.shown(Path(name)), []).extend(ranges)
     here = Path.cwd()
-    for source in sources:  # as git names them, from this folder
+    for source in sources:  # use the names that git prints, relative to this folder
         path = Path(source.file)
         if path.is_absolute() and path.is_relative_to(here):
             source.file = str(path.relative_to(here))
@@ -168,7 +172,7 @@ def _pace(known: Baseline | None) -> Pace:
 
 
 def _baseline_state(known: Baseline, settings: Settings) -> SchemaState:
-    """The schema of the baseline, as the server of the settings would read it."""
+    """The schema state of the baseline, for the server of the settings."""
     from gpcatalog.check.run import cost_edition, server_edition, zone_of
 
     return known.state(cost_edition(server_edition(settings.server)), zone_of(settings))
@@ -182,9 +186,9 @@ def _text(
     color: ColorChoice,
     to_terminal: bool,
 ) -> Iterator[str]:
-    """The pieces of the report's text in a format.
+    """Yield the text of the report in pieces, in the given format.
 
-    to_terminal: it goes to standard output, where text may be coloured
+    to_terminal: the text is written to standard output and may be colored
     """
     if output_format is CheckFormat.TEXT:
         from gpcatalog.emit import check_text

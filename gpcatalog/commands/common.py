@@ -1,4 +1,6 @@
-"""Options that many commands share: the connection as psql has it, and the file for the output."""
+"""Options of many commands: the connection with the options of psql, and the file for the
+output.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,8 @@ _OUTPUT = Annotated[
 
 
 def merged(conninfo: str, *, host: str, port: str, username: str, dbname: str) -> str:
-    """The connection string with the options of psql in it; an option replaces a parameter.
+    """Return the connection string with the given connection options; an option replaces a
+    parameter.
 
     Raises CatalogError if both CONNINFO and --dbname are given, or if CONNINFO is malformed.
     """
@@ -63,13 +66,13 @@ def merged(conninfo: str, *, host: str, port: str, username: str, dbname: str) -
 
     from gpcatalog.probes.target import parameters
 
-    parameters("", **chosen)  # reports a port that is no number
+    parameters("", **chosen)  # reports a port that is not a number
     return make_conninfo("", **(parameters(conninfo or dbname) | chosen))
 
 
 @contextlib.contextmanager
 def _output_to(path: str) -> Any:
-    """Standard output goes to a file, which appears whole or not at all."""
+    """Redirect standard output to a file, which is written completely or not at all."""
     if not path:
         yield
         return
@@ -90,7 +93,7 @@ def _output_to(path: str) -> Any:
 
 
 def complete(command: Command) -> Command:
-    """The command with the shared options that it lacks.
+    """Return the command with the shared options added.
 
     A command with a parameter `conninfo` gets --host, --port, --username and --dbname, a command
     with a parameter `fleet` the options of a fleet, a command without a parameter `output` gets

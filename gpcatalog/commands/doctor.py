@@ -1,4 +1,4 @@
-"""The command `doctor`: what this role can see of a server, and what to grant."""
+"""The command `doctor`: the privileges of a role on a server, and the missing GRANTs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The command `estimate`: what tables of a shape, or a table of a live database, cost in each
-storage.
+"""The command `estimate`: the cost of tables of a shape, or of a table of a live database, in each
+storage type.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def levels(text: str) -> tuple[int, ...]:
-    """Partitions level by level from the command line: "365" or "12x31".
+    """Parse the number of partitions of each level from the command line: "365" or "12x31".
 
     >>> levels("12x31"), levels("")
     ((12, 31), ())
@@ -53,9 +53,9 @@ def shaped(
     default: bool,
     tables: int,
 ) -> dict[Shape, int]:
-    """Shapes with their number for what the flags say.
+    """Return the shapes with their number that the options describe.
 
-    Raises CatalogError (usage) for what no server has.
+    Raises CatalogError (usage) for a shape that the server does not support.
     """
     from gpcatalog.capacity.model import Index, Shape, known, tree
     from gpcatalog.model.storage import Storage
@@ -275,7 +275,7 @@ def _rates(path: Path | None) -> Rates | None:
 
 
 def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None) -> Estimate:
-    """The estimate for one table of a live database and everything below it."""
+    """Estimate one table of a live database and all relations below it."""
     from gpcatalog.capacity.estimate import estimate as estimated
     from gpcatalog.capacity.live import shapes
     from gpcatalog.model.names import split_name
@@ -293,7 +293,7 @@ def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None
             ),
             exit_code=Exit.USAGE,
         )
-    split_name(table)  # reports a mistyped name before it connects
+    split_name(table)  # reports an invalid name before it connects
     with connect(as_conninfo(conninfo)) as session:
         found = tables.named(session, table)
         oid = found.oid

@@ -1,4 +1,6 @@
-"""Commands over all clusters of the fleet file: the options, the run, and what each database gave."""
+"""Commands over all clusters of the fleet file: the options, the run, and the results of each
+database.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,7 @@ DEFAULTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class FleetChoice:
-    """The options of a call that are for a fleet."""
+    """The options of a call that apply to a fleet."""
 
     all_clusters: bool
     config: str
@@ -101,7 +103,7 @@ class FleetChoice:
 
     @property
     def given(self) -> bool:
-        """Whether the call is for a fleet: any of its options makes it one."""
+        """Whether the call is for a fleet: at least one option of a fleet is given."""
         return bool(
             self.all_clusters
             or self.config
@@ -112,7 +114,9 @@ class FleetChoice:
         )
 
     def refuse(self, **others: object) -> None:
-        """Raise CatalogError (2) for options that are for one database, by their names."""
+        """Raise CatalogError (2) for options that apply to one database only, given by their
+        names.
+        """
         for name, value in others.items():
             if value:
                 word = "CONNINFO" if name == "conninfo" else f"--{name.replace('_', '-')}"
@@ -125,25 +129,27 @@ class FleetChoice:
 
 @dataclass(kw_only=True)
 class FleetRun:
-    """What was read of each chosen cluster, in the order of the file."""
+    """The snapshots of each chosen cluster, in the order of the fleet file."""
 
     fleet: Fleet
     clusters: dict[str, ClusterSettings]
     runs: list[ClusterRun]
     stored: bool  # whether no server was contacted
-    until: float | None  # time.monotonic() at which the time limit ends
+    until: float | None  # time.monotonic() at which the time limit is reached
 
     @property
     def exit_code(self) -> Exit:
-        """The worst code of all clusters."""
+        """The worst exit code of all clusters."""
         from gpcatalog.fleet.run import worst
 
         return worst(*(run.exit_code for run in self.runs))
 
     def over(self, work: Callable[[str, str, Path], Result]) -> dict[str, dict[str, Result]]:
-        """Results of a function of cluster, database and snapshot file, by cluster and database.
+        """Call a function of cluster, database and snapshot file for each snapshot; return the
+        results by cluster and database.
 
-        One that fails is noted as unread with its reason, and the others go on.
+        A database with a failure is recorded as unread with the reason, and the others are
+        continued.
         """
         found: dict[str, dict[str, Result]] = {}
         for run in self.runs:
@@ -173,7 +179,9 @@ class FleetRun:
         return {name: {"cluster": name, **one.labels} for name, one in self.clusters.items()}
 
     def metrics(self) -> list[Family]:
-        """Metrics on the run itself; none for stored snapshots, which show nothing about the clusters."""
+        """Metrics of the run itself; none for stored snapshots, which contain nothing about the
+        state of the clusters.
+        """
         from gpcatalog.emit.metrics import clusters
 
         if self.stored:
@@ -192,7 +200,7 @@ class FleetRun:
         )
 
     def report(self) -> None:
-        """A line for each database that was not read, on standard error."""
+        """Print a line for each database that was not read, on standard error."""
         for run in self.runs:
             if run.error:
                 streams.say(
@@ -210,7 +218,9 @@ class FleetRun:
                     )
 
     def end(self, *, findings: bool = False) -> None:
-        """Exit with the worst code. findings: there are some at or above --fail-on."""
+        """Exit with the worst exit code. findings: whether there are findings at or above
+        --fail-on.
+        """
         from gpcatalog.fleet.run import worst
 
         code = worst(self.exit_code, Exit.FINDINGS if findings else Exit.CLEAN)
@@ -226,7 +236,7 @@ class _Progress:
         self.ended = 0
 
     def message(self, cluster: str, message: Message) -> None:
-        """Take a message of a worker."""
+        """Process a message of a worker."""
         from gpcatalog.fleet.messages import Reading
 
         if isinstance(message, Reading):
@@ -236,7 +246,7 @@ class _Progress:
             )
 
     def end(self, run: ClusterRun) -> None:
-        """Take a cluster that ended."""
+        """Report a cluster whose run ended."""
         from gpcatalog.model.quantity import plural
 
         self.ended += 1
@@ -263,7 +273,7 @@ class _Progress:
 
 
 def stored(name: str, cluster: ClusterSettings) -> ClusterRun:
-    """The newest stored snapshots of a cluster."""
+    """Return the newest stored snapshots of a cluster."""
     from gpcatalog.fleet.patterns import choose
     from gpcatalog.fleet.run import ClusterRun
     from gpcatalog.probes.target import target
@@ -292,7 +302,7 @@ def stored(name: str, cluster: ClusterSettings) -> ClusterRun:
 
 
 def _time_limit(choice: FleetChoice, fleet: Fleet) -> float | None:
-    """Seconds for the whole run. Raises CatalogError (2)."""
+    """The time limit of the whole run in seconds. Raises CatalogError (2)."""
     from gpcatalog.planner.policy import seconds
 
     if not choice.timeout:
@@ -317,8 +327,9 @@ def reading(
 ) -> Iterator[FleetRun]:
     """Take a snapshot of each database of the chosen clusters, or find the newest stored ones.
 
-    command: its name, for the lock; store: whether new snapshots go to their series; they are
-    removed at the end otherwise. Raises CatalogError for the file, or if the same run is active.
+    command: its name, for the lock; store: whether new snapshots are stored in their series;
+             otherwise they are removed at the end. Raises CatalogError if the fleet file is invalid
+             or the same run is active.
     """
     from gpcatalog.fleet import settings
     from gpcatalog.fleet.lock import only_run
@@ -368,7 +379,7 @@ def reading(
 
 
 def file_for(folder: Path, cluster: str, database: str, suffix: str) -> Path:
-    """The file of a database in a folder of results: FOLDER/CLUSTER/DATABASE.SUFFIX."""
+    """Return the file of a database in a folder of results: FOLDER/CLUSTER/DATABASE.SUFFIX."""
     from gpcatalog.store.series import safe_name
 
     place = folder / cluster

@@ -1,4 +1,4 @@
-"""The command `growth`: what changed between the snapshots of a series, and when limits come."""
+"""The command `growth`: changes between the snapshots of a series, and forecasts of limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def measured(conninfo: str, folder: Path | None, days: float) -> Growth:
-    """Growth of the series meant, over its last `days` days."""
+    """Return the growth of the chosen series over its last `days` days."""
     from datetime import timedelta
 
     from gpcatalog.growth.build import build

@@ -1,4 +1,4 @@
-"""The commands that tell of this program itself: `rules`, `probes`, `schema`."""
+"""The commands that describe gpcatalog itself: `rules`, `probes`, `schema`."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def probes(
         with connect(conninfo) as session:
             chosen = session.server
     else:
-        generation(server)  # reports an unknown name
+        generation(server)  # reports an unknown probe
         found_server = named(server)
         assert found_server is not None
         chosen = found_server

@@ -1,4 +1,4 @@
-"""The command `lab`: a private PostgreSQL with a bad catalog, for playing."""
+"""The command `lab`: a temporary PostgreSQL server with a bloated catalog, for experiments."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The command `latency`: how long the catalog makes people wait, measured without and, only when
-asked, with DDL of its own.
+"""The command `latency`: the time that the catalog costs, measured without DDL, or on request also
+with its own DDL.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def predicted(
     *,
     owned: bool,
 ) -> list[Left]:
-    """What the probe will leave on each instance, not yet counted."""
+    """The predicted dead rows of the probe on each instance, without counted rows."""
     from gpcatalog.capacity.footprint import footprint
     from gpcatalog.capacity.model import Instance
     from gpcatalog.latency.result import Left
@@ -97,7 +97,7 @@ def _forecast_line(left: Sequence[Left], rounds: int) -> str:
 
 
 def _refuse(session: Session, subjects: Sequence[ProbeTable]) -> None:
-    """Raise CatalogError (4) where active DDL must not run, or where this is unknown."""
+    """Raise CatalogError (4) if active DDL must not run, or if this is unknown."""
     from gpcatalog.probes import latency as probe
     from gpcatalog.probes.connection import ProbeFailed
 
@@ -150,7 +150,7 @@ def _active(
 
 
 def _curves(snapshot: Snapshot, current: Sequence[Timing]) -> tuple[Curve, ...]:
-    """Curves of the series that the snapshot belongs to, itself included."""
+    """Curves of the series of the snapshot, including the snapshot itself."""
     from gpcatalog.growth.build import curves
     from gpcatalog.growth.points import timings_of
     from gpcatalog.store import series
@@ -169,8 +169,8 @@ def _curves(snapshot: Snapshot, current: Sequence[Timing]) -> tuple[Curve, ...]:
 
 @dataclass
 class Log:
-    """What the server's log said of its last hours; reason: why it could not be read, empty when it
-    was.
+    """The timings in the last hours of the server's log. reason: why the log could not be read,
+    empty if it was read.
     """
 
     hours: float
@@ -183,9 +183,9 @@ class Log:
 class Measured:
     """Measurements in addition to the snapshot.
 
-    activity: DDL of others; done, left: of the active probe; log: of the server's log; scans: of
-              pg_attribute; unscanned: why they were not timed; None and empty where it was not
-              asked for
+    activity: DDL of other sessions; done, left: of the active probe; log: of the server's log;
+              scans: of pg_attribute; unscanned: why they were not timed; None or empty if not
+              requested
     """
 
     activity: tuple[Activity, ...] = ()
@@ -253,7 +253,7 @@ def _emit(
 ) -> None:
     """Print the results of the snapshot at `path` and of other measurements.
 
-    Raises CatalogError where a slope was asked for (calibrate) and there are too few points.
+    Raises CatalogError if a slope was requested (calibrate) and there are too few points.
     """
     from gpcatalog.store.snapshot import Snapshot
 
@@ -270,7 +270,7 @@ def _emit(
             growth_text.curves(result.curves, out)
     if calibrate and not any(
         c.slope is not None for c in result.curves
-    ):  # said last: what was measured is not lost
+    ):  # reported last: the measured results are already printed
         sys.stdout.flush()
         most = max((len({x for x, _ in c.points}) for c in result.curves), default=0)
         raise CatalogError(
@@ -290,7 +290,9 @@ def _emit(
 
 
 def _log(session: Session, hours: float) -> Log:
-    """The last hours of the server's log. Raises CatalogError for a server that shows none."""
+    """The last hours of the server's log. Raises CatalogError for a server without a view of its
+    log.
+    """
     from gpcatalog.probes import latency as probe
     from gpcatalog.probes.connection import ProbeFailed
 
@@ -309,7 +311,9 @@ def _log(session: Session, hours: float) -> Log:
 
 
 def _scans(session: Session) -> tuple[list[Timing], str]:
-    """Scans of pg_attribute, and why they could not be timed, empty where they were."""
+    """Timings of scans of pg_attribute, and why they could not be timed; the reason is empty if
+    they were.
+    """
     from gpcatalog.probes import latency as probe
     from gpcatalog.probes.connection import ProbeFailed
 
@@ -423,7 +427,7 @@ def latency(
     own tables in transactions that are always rolled back. The dead catalog rows that this leaves
     are reported before and after.
 
-    --clients runs queries that read what these programs read of the catalogs. A later `gpcatalog
+    --clients runs queries that read the same catalog rows as these programs. A later `gpcatalog
     plan` prints how long they would take after the plan.
 
     --plan runs EXPLAIN on a table. The planner evaluates expressions of indexes, constraints and
@@ -456,7 +460,7 @@ def latency(
     meant = as_conninfo(conninfo)
     limits = options.timeouts(statement_timeout, lock_timeout)
     for text in plan or ():
-        split_name(text)  # reports a mistyped name before it connects
+        split_name(text)  # reports an invalid name before it connects
     with connect(meant, timeouts=limits) as session:
         planned = [tables.named(session, text) for text in plan or ()]
         for table in planned:

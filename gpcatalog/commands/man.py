@@ -1,4 +1,4 @@
-"""The command `man`: manual pages from the help."""
+"""The command `man`: manual pages with the text of --help."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROGRAM = "gpcatalog"
 
 
 def _values(kind: Any) -> str:
-    """What a value may be, for an option that does not name it."""
+    """The placeholder of a value, for an option without a metavar."""
     choices = getattr(kind, "choices", None)
     if choices:
         return "|".join(choices)
@@ -26,7 +26,7 @@ def _values(kind: Any) -> str:
 
 
 def _parameter(parameter: Any) -> Parameter:
-    """An option or argument of the command line for a page."""
+    """The description of an option or argument for a page."""
     from gpcatalog.emit.man import Parameter
 
     argument = parameter.param_type_name == "argument"
@@ -44,7 +44,7 @@ def _parameter(parameter: Any) -> Parameter:
 
 
 def _pages(command: Any, name: str) -> Iterator[Page]:
-    """The page of a command, then those of its subcommands."""
+    """Yield the page of a command, then those of its subcommands."""
     from gpcatalog.emit.man import Page
 
     children = {k: c for k, c in getattr(command, "commands", {}).items() if not c.hidden}

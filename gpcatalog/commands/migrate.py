@@ -1,4 +1,4 @@
-"""The command `gpcatalog migrate`: from a plan file to a folder of SQL."""
+"""The command `gpcatalog migrate`: write a folder of SQL from a plan file."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def write(folder: Path, files: Iterable[tuple[str, Iterable[str]]]) -> None:
-    """Write the files, all of them or none. files: the name and the pieces of each; where there are
+    """Write the files, all of them or none. files: the name and the pieces of each; if there are
     none, no folder is created.
 
-    Raises CatalogError where the folder is not empty or cannot be written.
+    Raises CatalogError if the folder is not empty or cannot be written.
     """
     draft: Path | None = None
     try:
@@ -64,18 +64,18 @@ def write(folder: Path, files: Iterable[tuple[str, Iterable[str]]]) -> None:
             shutil.rmtree(draft, ignore_errors=True)
 
 
-_LOST_SHOWN = 5  # lines a table
+_LOST_SHOWN = 5  # lines per table
 
 
 def _say(line: str) -> None:
-    """Report a line with names of a server in it, for a terminal of any encoding."""
+    """Print a message that contains names of a server, for a terminal of any encoding."""
     streams.say(line.encode("ascii", "backslashreplace").decode())
 
 
 def _place_of_plan(source: Source) -> dict[str, str]:
-    """Parameters of a connection to the server and, without PGUSER, of the role of the plan.
+    """Connection parameters for the server of the plan and, without PGUSER, for its role.
 
-    Raises CatalogError where PGPASSWORD would be sent to a host that only the plan names.
+    Raises CatalogError if PGPASSWORD would be sent to a host that only the plan names.
     """
     if os.environ.get("PGPASSWORD") and source.host and os.environ.get("PGHOST") != source.host:
         raise CatalogError(
@@ -89,7 +89,7 @@ def _place_of_plan(source: Source) -> dict[str, str]:
 
 
 def _report(work: Sequence[TableMigration], refused: Sequence[RefusedStep]) -> None:
-    """Say which steps were refused, and what tables lose by the others."""
+    """Report the refused steps, and what tables lose by the other steps."""
     for r in refused:
         _say(f"refused: {r.table} {r.operation} {r.id}: {r.reason}")
     for w in work:
@@ -237,7 +237,7 @@ def migrate(
     from gpcatalog.probes.target import as_conninfo
 
     read = read_plan(plan)
-    chosen_tables(read, set(table or ()))  # a mistyped name is reported before a server is needed
+    chosen_tables(read, set(table or ()))  # an invalid name is reported before a server is needed
     place = {} if conninfo else _place_of_plan(read.source)
     try:
         seconds = policy.seconds(window) if window else None
@@ -265,8 +265,8 @@ def migrate(
             growth=growth,
             notify=streams.say,
         )
-        with contextlib.closing(files):  # nothing more is read where a file cannot be written
-            # files of tables come first; without one, the others have nothing to do
+        with contextlib.closing(files):  # reading ends when a file cannot be written
+            # files of tables come first; without any, the others are not needed
             write(Path(output), itertools.takewhile(lambda _: work, files))
     steps = sum(len(w.forward) for w in work)
     _report(work, refused)

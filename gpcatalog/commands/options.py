@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share: one spelling, one help text."""
+"""Options and arguments of several commands: the same name and help text everywhere."""
 
 from __future__ import annotations
 
@@ -144,21 +144,23 @@ Colour = Annotated[ColorChoice, typer.Option("--color", help="Use color in the o
 
 
 def detail(*, verbose: bool, quiet: bool) -> str:
-    """How much to print: "all", "verdict" or "summary". Raises CatalogError if both are given."""
+    """The amount of output: "all", "verdict" or "summary". Raises CatalogError if both are
+    given.
+    """
     if verbose and quiet:
         raise CatalogError("give --verbose or --quiet, not both")
     return "all" if verbose else "verdict" if quiet else "summary"
 
 
 def timeouts(statement: float, lock: float) -> Timeouts:
-    """Limits of a session from seconds."""
+    """Return the timeouts of a session from seconds."""
     from gpcatalog.probes.timeouts import Timeouts
 
     return Timeouts(statement_ms=round(statement * 1000), lock_ms=round(lock * 1000))
 
 
 def file_choice(files: Which, parallel: int | None, **without_server: object) -> FileChoice:
-    """Which files are read. without_server: options whose values mean that no server is.
+    """Return which files are read. without_server: options that are used without a server.
 
     Raises CatalogError (2) if the choice has no effect.
     """

@@ -1,4 +1,4 @@
-"""The command `gpcatalog plan`: from a server or a snapshot to a plan on the terminal or in a
+"""The command `gpcatalog plan`: plan a server or a snapshot, and print the plan or write it to a
 file.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _root_named(planned: PlanResult, name: str) -> Root:
-    """The partitioned table that a user means by schema.table or table. Raises CatalogError."""
+    """Return the partitioned table with the name schema.table or table. Raises CatalogError."""
     roots = planned.reader.roots
     found = [r for r in roots if name in (f"{r.schema}.{r.name}", r.name)] or [
         r for r in roots if planned.table_plans[r.index].name == name
@@ -200,7 +200,7 @@ def plan(
 
 @dataclass(frozen=True)
 class _Request:
-    """The options of a call that are for each plan."""
+    """The options of a call that apply to each plan."""
 
     policy: str
     workload: str

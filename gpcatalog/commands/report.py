@@ -1,4 +1,4 @@
-"""The commands `report` and `metrics`: a page to look at, and text for a scrape, both from stored
+"""The commands `report` and `metrics`: an HTML page, and text for Prometheus, both from stored
 snapshots or a new one.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def _snapshot(
     conninfo: str, snapshot: str, folder: Path | None, store: bool
 ) -> Iterator[tuple[Path, Path]]:
-    """The snapshot file meant, and the folder of its series."""
+    """Yield the chosen snapshot file, and the folder of its series."""
     from gpcatalog.store.snapshot import Snapshot
 
     if sum((bool(conninfo), bool(snapshot), folder is not None)) > 1:
@@ -49,7 +49,7 @@ def _snapshot(
 
 
 def _series(path: Path, place: Path, days: float) -> tuple[list[Point], list[tuple[str, str]]]:
-    """The points of the series up to a snapshot: what came after it is not in its page."""
+    """The points of the series up to a snapshot; the page contains no later points."""
     from datetime import timedelta
 
     from gpcatalog.growth.series import points
@@ -64,13 +64,13 @@ def _series(path: Path, place: Path, days: float) -> tuple[list[Point], list[tup
 
 
 def _outlook(snapshot: Snapshot, rules: Path | None) -> Outlook:
-    """What a plan would change, or why there is none."""
+    """The effect of a plan, or the reason why there is no plan."""
     from gpcatalog.emit.html_plan import Outlook
     from gpcatalog.planner import policy
     from gpcatalog.services.plans import plan_snapshot
 
     if rules is not None:
-        policy.read(rules)  # what is wrong with it is the user's to hear, not the page's to tell
+        policy.read(rules)  # errors in the policy are reported to the user, not shown on the page
     try:
         planned = plan_snapshot(
             snapshot,
@@ -89,7 +89,7 @@ def _outlook(snapshot: Snapshot, rules: Path | None) -> Outlook:
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """What a page is made of. growth: None where the snapshot's tables could not be read."""
+    """The contents of a page. growth: None if the tables of the snapshot could not be read."""
 
     report: Report
     growth: Growth | None
@@ -100,7 +100,7 @@ class Contents:
 
 
 def contents_of(path: Path, place: Path, days: float, policy: Path | None) -> Contents:
-    """The contents of the page of one snapshot with the series in a folder."""
+    """Return the contents of the page of one snapshot, with the series in a folder."""
     from gpcatalog.growth.build import build
     from gpcatalog.growth.chart_data import picture
     from gpcatalog.latency.locks import arithmetic
@@ -122,7 +122,7 @@ def contents_of(path: Path, place: Path, days: float, policy: Path | None) -> Co
 
 
 def _page(path: Path, place: Path, days: float, policy: Path | None) -> str:
-    """The page of one snapshot with the series in a folder."""
+    """Return the page of one snapshot, with the series in a folder."""
     from gpcatalog.emit.html import page
 
     c = contents_of(path, place, days, policy)
@@ -292,7 +292,7 @@ def metrics(
 
 
 def _for_all_databases(wanted: list[str], *, given: bool) -> str:
-    """The rules, the dashboard or the template. given: the call names a source.
+    """The alert rules, the dashboard or the template. given: whether the call names a source.
 
     Raises CatalogError (2).
     """
@@ -322,7 +322,7 @@ def _for_all_databases(wanted: list[str], *, given: bool) -> str:
 
 
 def _families(path: Path, top: int, labels: dict[str, str]) -> list[Family]:
-    """The metric families of one snapshot, with further labels."""
+    """The metric families of one snapshot, with additional labels."""
     from gpcatalog.emit.metrics import of_report
     from gpcatalog.growth.points import timings_of
     from gpcatalog.store.snapshot import Snapshot

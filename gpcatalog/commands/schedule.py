@@ -1,4 +1,4 @@
-"""The command `schedule`: timers for the audits of a fleet."""
+"""The command `schedule`: scheduled jobs for the audits of a fleet."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from gpcatalog.commands.fleet import Config
 from gpcatalog.commands.options import NotifyCommand
 from gpcatalog.errors import CatalogError
 
-# files that libpq reads, whose places a job must know
+# files that libpq reads; a job needs their paths
 _LIBPQ = ("PGSERVICEFILE", "PGPASSFILE", "PGSYSCONFDIR", "PGSSLROOTCERT")
 FOLDER = "/etc/systemd/system"
 
 
 def _program() -> tuple[str, ...]:
-    """Words that start this program again."""
+    """The command line that starts this program again."""
     named = shutil.which(sys.argv[0]) if os.sep not in sys.argv[0] else sys.argv[0]
     if named and os.access(named, os.X_OK) and not named.endswith(".py"):
         return (os.path.abspath(named),)
@@ -30,7 +30,7 @@ def _program() -> tuple[str, ...]:
 
 
 def _socket(conninfo: str) -> bool:
-    """Whether a connection goes through a socket of this machine."""
+    """Whether a connection uses a Unix-domain socket of this host."""
     from gpcatalog.probes.target import target
 
     host = target(conninfo).host
@@ -83,9 +83,8 @@ def schedule(
 ) -> None:
     """Print systemd units or crontab lines that audit the fleet.
 
-    There is one job for each schedule of the fleet file, one that deletes old snapshots, and with
-    --site one that writes the site. The paths are those that are in force now: of this program, the fleet file, the snapshots and the
-    files of libpq. No server is contacted.
+    There is one job for each schedule of the fleet file, one that deletes old snapshots, and with --site one that writes the site. The jobs
+    use the current paths of this program, the fleet file, the snapshots and the files of libpq. No server is contacted.
 
     Example: gpcatalog schedule --systemd --metrics /var/lib/prometheus/node-exporter
     """

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from gpcatalog.site.state import Entry, State
 
 TITLE = "All databases"
-FOLDER = "clusters"  # of the pages of databases, so that no cluster has the name of a page
+FOLDER = "clusters"  # folder of database pages, so that a cluster name cannot equal a page name
 
 
 def _policy_text(policy: Path | None) -> bytes:
-    """The policy file; its pages depend on it. Raises CatalogError (2)."""
+    """The content of the policy file, which affects pages. Raises CatalogError (2)."""
     from gpcatalog.planner import policy as policies
 
     if policy is None:
@@ -34,10 +34,10 @@ def _policy_text(policy: Path | None) -> bytes:
 
 
 def _made_of(words: list[object], snapshots: list[Path]) -> str:
-    """A digest of what pages are made of: settings, and the snapshot files."""
+    """A digest of the input of pages: settings and snapshot files."""
     found = hashlib.sha256(repr(words).encode())
     for path in snapshots:
-        with contextlib.suppress(FileNotFoundError):  # deleted now by `snapshot prune`
+        with contextlib.suppress(FileNotFoundError):  # just deleted by `snapshot prune`
             state = path.stat()
             found.update(repr((path.name, state.st_size, state.st_mtime_ns)).encode())
     return found.hexdigest()
@@ -45,10 +45,10 @@ def _made_of(words: list[object], snapshots: list[Path]) -> str:
 
 @dataclass(kw_only=True)
 class _Site:
-    """The site while it is made.
+    """The site while it is written.
 
-    known: its state before; names: files that were made or looked at; written: those that differ
-    from before; kept: databases whose pages are up to date
+    known: its earlier state; names: files that were written or checked; written: number of files
+           that changed; kept: number of databases whose pages were up to date
     """
 
     folder: Path
@@ -61,7 +61,7 @@ class _Site:
     clusters: set[str] = field(default_factory=set)
 
     def write(self, name: str, text: str) -> str:
-        """Write a file if its content is not there yet; returns its name."""
+        """Write a file if its content changed; return its name."""
         path = self.folder / name
         self.names.add(name)
         if not path.parent.resolve().is_relative_to(self.folder.resolve()):
@@ -79,7 +79,7 @@ class _Site:
         return name
 
     def database(self, cluster: str, database: str, path: Path, policy: Path | None) -> Entry:
-        """The pages of one database, made unless they are up to date."""
+        """Write the pages of one database unless they are up to date."""
         from gpcatalog.site.state import complete
         from gpcatalog.store import series
         from gpcatalog.store.snapshot import SUFFIX
@@ -128,7 +128,7 @@ class _Site:
         return Entry(place=place, made_of=made_of, files=tuple(files), summary=summary)
 
     def shared_pages(self, unread: dict[str, str]) -> list[str]:
-        """The overview and the search; returns their names."""
+        """Write the overview and the search page; return their names."""
         from gpcatalog.emit import site_overview, site_search
 
         members = [
@@ -148,7 +148,7 @@ class _Site:
 
 
 def _every_series() -> FleetRun:
-    """All stored series, where there is no fleet file: a cluster is a server."""
+    """All stored series, used without a fleet file: each server is a cluster."""
     from gpcatalog.fleet.run import ClusterRun
     from gpcatalog.fleet.settings import Fleet
     from gpcatalog.store import series
@@ -168,7 +168,7 @@ def _every_series() -> FleetRun:
 
 
 def _chosen(config: str) -> FleetRun:
-    """The databases of the fleet file, or all stored series where there is none."""
+    """The databases of the fleet file, or all stored series if there is no fleet file."""
     from gpcatalog.fleet import settings
 
     if not config and not any(path.is_file() for path in settings.places()):
@@ -221,7 +221,7 @@ def site(
         _policy_text(policy)
     with exclusive(output / state.LOCK):
         made = _Site(folder=output, days=days, known=known, state=state.State(files=known.files))
-        if not (output / state.FILE).exists():  # the folder is ours from the first page on
+        if not (output / state.FILE).exists():  # mark the folder as a site before any page
             streams.save(output / state.FILE, state.encode(made.state))
         try:
 
@@ -239,7 +239,8 @@ def site(
             made.names = set(files)
             made.state.files = ()
         finally:
-            # also after an interruption: the folder is recognized, and nothing is made twice
+            # also after an interruption: the folder is recognized, and existing pages are not
+            # written again
             made.state.files = tuple(sorted({*made.state.files, *made.names}))
             streams.save(output / state.FILE, state.encode(made.state))
     read.report()
@@ -252,7 +253,7 @@ def site(
 
 
 def _unread(read: FleetRun) -> dict[str, str]:
-    """Clusters and databases without pages, and why."""
+    """Clusters and databases without pages, with the reasons."""
     found = {run.name: run.error for run in read.runs if run.error}
     for run in read.runs:
         found |= {

@@ -1,4 +1,4 @@
-"""The commands `snapshot take`, `list`, `export` and `prune`: tending stored snapshots."""
+"""The commands `snapshot take`, `list`, `export` and `prune` for stored snapshots."""
 
 from __future__ import annotations
 

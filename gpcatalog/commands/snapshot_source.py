@@ -1,4 +1,4 @@
-"""The snapshots that a command is about: the one named, a new one, or a stored series."""
+"""The snapshots of a command: a given file, a new one, or a stored series."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def _name_a_lesser_role(session: Session) -> None:
-    """Tell a superuser, when the command has succeeded, how to get a role that is enough."""
+    """Advise a superuser, after the command has succeeded, how to create a role with fewer
+    privileges.
+    """
     if session.facts["superuser"]:
         role = session.facts["role"]
         advice.append(
@@ -37,10 +39,9 @@ def snapshot_of(
     timeouts: Timeouts | None = None,
     files: FileChoice | None = None,
 ) -> Iterator[Path]:
-    """The snapshot file that a command is to think about: the one named, or a new one of a server
-    or of the demo.
+    """Yield the snapshot file of a command: the given one, or a new one of a server or of the demo.
 
-    Raises CatalogError (2) when more than one is named, (3) when the server cannot be read.
+    Raises CatalogError (2) if more than one source is given, (3) if the server cannot be read.
     """
     if sum((bool(conninfo), bool(snapshot), demo)) > 1:
         raise CatalogError("give only one of CONNINFO, --snapshot and --demo")
@@ -87,10 +88,10 @@ def snapshot_of(
 
 
 def files_of(conninfo: str, folder: Path | None) -> list[Path]:
-    """Snapshot files of the series meant: a folder, a connection's series, or the only series there
-    is.
+    """Return the snapshot files of the chosen series: of a folder, of a connection, or of the only
+    stored series.
 
-    Raises CatalogError (2) when there is none, or more than one to choose from.
+    Raises CatalogError (2) if there is none, or if there are several and none is chosen.
     """
     from gpcatalog.store import series
     from gpcatalog.store.snapshot import SUFFIX

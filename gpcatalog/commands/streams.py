@@ -1,5 +1,5 @@
-"""Where a command's words go: results to standard output, progress and messages to standard error,
-files whole or not at all.
+"""Output of commands: results on standard output, progress and messages on standard error, and
+files that are written completely or not at all.
 """
 
 from __future__ import annotations
@@ -28,36 +28,36 @@ if TYPE_CHECKING:
 
 advice: list[
     str
-] = []  # lines for standard error once the command has succeeded: a failure is one message
-kept: list[str] = []  # files that this run wrote whole: what an interruption does not take back
+] = []  # printed on standard error after the command has succeeded: a failure is one message
+kept: list[str] = []  # files that this run wrote completely: an interruption does not remove them
 
 
 _log_json = False
 
 
 def progress(line: str) -> None:
-    """One line that the next replaces; nothing where nobody looks."""
+    """Show one line of progress, which the next one replaces; only on a terminal."""
     if sys.stderr.isatty():
         print(f"\r\x1b[2K… {printable(line)}", end="", file=sys.stderr, flush=True)
 
 
 def progress_done() -> None:
-    """Take the progress line away."""
+    """Remove the progress line."""
     if sys.stderr.isatty():
         print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
 
 
 def log_as_json(chosen: bool) -> None:
-    """Write messages on standard error as JSON, one object a line."""
+    """Write messages on standard error as JSON, one object per line."""
     global _log_json
     _log_json = chosen
 
 
 def say(line: str, *, level: str = "info", **fields: object) -> None:
-    """A message beside the result.
+    """Print a message on standard error, separate from the result.
 
-    level: "info", "warning" or "error"; fields: what a program wants to know of the message. Both
-    are in a log of JSON only.
+    level: "info", "warning" or "error"; fields: data of the message for programs. Both are printed
+           in a JSON log only.
     """
     if not _log_json:
         print(line, file=sys.stderr, flush=True)
@@ -69,13 +69,13 @@ def say(line: str, *, level: str = "info", **fields: object) -> None:
         **fields,
     }
     whole = {k: masked(v) if isinstance(v, str) else v for k, v in record.items()}
-    # masking the JSON again could take its quotation marks for a part of a password
+    # masking the JSON again could mask its quotation marks as part of a password
     stream = getattr(sys.stderr, "unmasked", sys.stderr)
     print(json.dumps(whole), file=stream, flush=True)
 
 
 def fail(message: str, hint: str = "", *, exit_code: int) -> None:
-    """The message of a failure with its hint."""
+    """Print the message of a failure with its hint."""
     progress_done()
     if _log_json:
         say(message, level="error", exit_code=exit_code, **({"hint": hint} if hint else {}))
@@ -86,21 +86,21 @@ def fail(message: str, hint: str = "", *, exit_code: int) -> None:
 
 
 def out(text: str) -> None:
-    """A result for a program, in UTF-8 whatever the terminal has."""
+    """Print a result for a program, in UTF-8 for any encoding of the terminal."""
     with destination("") as stream:
         stream.write(text)
         stream.flush()
 
 
 def as_json(result: Any) -> None:
-    """A result as JSON of its versioned schema."""
+    """Print a result as JSON of its versioned schema."""
     from gpcatalog.emit.as_json import encode
 
     out(encode(result))
 
 
 def console(color: ColorChoice) -> Console:
-    """The console of standard output, coloured as asked."""
+    """Return the console of standard output, with the chosen use of color."""
     from gpcatalog.emit import terminal
 
     return terminal.console(terminal.Color(color.value))
@@ -108,7 +108,8 @@ def console(color: ColorChoice) -> Console:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[TextIO]:
-    """A stream into a file that appears whole or not at all, readable as the umask says.
+    """Open a stream to a file that is written completely or not at all, with the permissions of the
+    umask.
 
     Raises CatalogError.
     """
@@ -128,19 +129,19 @@ def writing(path: Path) -> Iterator[TextIO]:
 
 
 def save(path: Path, text: str) -> None:
-    """Write a file whole or not at all. Raises CatalogError."""
+    """Write a file completely or not at all. Raises CatalogError."""
     with writing(path) as stream:
         stream.write(text)
 
 
 class Finished(typer.Exit):
-    """The end of a command whose output is complete, with an exit code of its own."""
+    """Raised at the end of a command whose output is complete, with its own exit code."""
 
 
 def destination(path: str, *, person: bool = False) -> contextlib.AbstractContextManager[TextIO]:
-    """A stream to the file named, or standard output where none is; in UTF-8.
+    """Return a stream to the given file, or to standard output without one; in UTF-8.
 
-    person: a person reads it: on standard output it is encoded as the terminal wants it
+    person: the output is for a person: standard output has the encoding of the terminal
     """
     if path:
         return writing(Path(path))
@@ -151,7 +152,7 @@ def destination(path: str, *, person: bool = False) -> contextlib.AbstractContex
 
 @contextlib.contextmanager
 def _as_utf8() -> Iterator[TextIO]:
-    """Standard output, whatever its encoding is, for what programs read."""
+    """Standard output in UTF-8 for programs, for any encoding of the terminal."""
     sys.stdout.flush()
     stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", write_through=True)
     try:

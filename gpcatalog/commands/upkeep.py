@@ -58,7 +58,7 @@ MAX_DAYS = 3660
 def _prepared(
     path: Path, policy: str, now: datetime | None, *, every: bool = False
 ) -> Iterator[Prepared]:
-    """The tables of a snapshot that a policy names, or all of them. Raises CatalogError."""
+    """Yield the tables of a snapshot that a policy names, or all of them. Raises CatalogError."""
     from gpcatalog.store.snapshot import Snapshot
     from gpcatalog.upkeep.reader import named
 
@@ -241,7 +241,7 @@ def script(
 
 
 def _report(work: NightWork) -> None:
-    """Say what is left alone and what was refused."""
+    """Report the tables that are left alone and the operations that were refused."""
     lines = [f"refused: {r.table} {r.operation}: {r.reason}" for r in work.refused]
     for line in [*lines, *(f"left alone: {note}" for note in work.notes)]:
         streams.say(line.encode("ascii", "backslashreplace").decode())

@@ -1,4 +1,4 @@
-"""Errors of the option library in this program's words."""
+"""Errors of the option library, converted to the messages of gpcatalog."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from gpcatalog.errors import CatalogError
 
-# what the library says of a value, and what this program says
+# message of the library about a value, and the message of gpcatalog
 _VALUES = (
     (r"^(['\"]).*\1 is not one of (.+?)\.$", r"must be one of \2"),
     (r"^(['\"]).*\1 is not a valid int(?: range)?\.$", "must be an integer"),
@@ -25,7 +25,7 @@ _USAGE = (
 
 
 def is_usage_error(error: BaseException) -> bool:
-    """Whether the option library raised this about what was typed."""
+    """Whether the option library raised this error for the command line of the user."""
     return any(kind.__name__ == "UsageError" for kind in type(error).__mro__)
 
 
@@ -48,7 +48,7 @@ def _name(error: Any) -> str:
 
 
 def in_own_words(error: Any) -> CatalogError:
-    """What was typed wrong, and how to find out what is right; exit code 2."""
+    """Return the error as a CatalogError with a hint for the correct usage; exit code 2."""
     command = error.ctx.command_path if error.ctx is not None else "gpcatalog"
     hint = f"{command} --help lists the options"
     kinds = _kind(error)

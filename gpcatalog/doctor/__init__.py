@@ -1,1 +1,3 @@
-"""What a role can see of a server, what it can not, and the grant that would change it."""
+"""The privileges of a role on a server: what it can read, what it cannot, and the missing
+GRANTs.
+"""

@@ -1,6 +1,6 @@
-"""What `gpcatalog doctor` says, and how it comes to it: facts in, sections with their grants out.
+"""The result of `gpcatalog doctor`, and the functions that compute sections with GRANTs from facts.
 
-No server is asked here.
+This module does not contact a server.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from gpcatalog.model.names import printable, quote_ident, quote_literal
 from gpcatalog.model.server import Server
 
 SCHEMA = "gpcatalog.doctor/1"
-# catalogs whose rows an audit would count and measure; the others that are denied hold secrets or
-# next to nothing
+# catalogs whose rows an audit would count and measure; the other unreadable catalogs contain
+# confidential data or almost no rows
 _WORTH = ("pg_statistic",)
-_FEW = 5  # free connections below which an audit, which uses up to three, may find none
+_FEW = 5  # fewer free connections than this may not be enough for an audit, which uses up to three
 
 
 class Section(msgspec.Struct, frozen=True):
     """One part of what the program reads.
 
-    name:  of the part; open: whether this role gets all of it
-    why:   what stands in the way, or what was seen; lost: what reports lack without it, "" when
-           open
-    grant: SQL statements that a superuser would run to open it; empty when none would
+    name:  of the part; open: whether this role can read all of it
+    why:   the obstacle, or what makes it readable; lost: what is missing in reports without it, ""
+           if open
+    grant: SQL statements with which a superuser can make the part readable; empty if there are none
     """
 
     name: str
@@ -40,7 +40,7 @@ class Section(msgspec.Struct, frozen=True):
 class Doctor(msgspec.Struct, kw_only=True, frozen=True):
     """The server, the role, and every section.
 
-    notes: what holds besides: timeouts in force, free connections, segments that are down
+    notes: additional information: current timeouts, free connections, segments that are down
     """
 
     product: str
@@ -56,16 +56,16 @@ class Doctor(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Facts(msgspec.Struct, kw_only=True, frozen=True):
-    """What the server was asked.
+    """The facts that were read from the server.
 
     privileges:  the row of the probe of that name
-    statements:  whether pg_stat_statements is installed, and why it could not be read ("" when it
-                 could)
+    statements:  whether pg_stat_statements is installed, and why it could not be read ("" if it was
+                 read)
     upkeep:      whether there is a journal of upkeep, and why it could not be read
-    partman:     schema of pg_partman ("" when it is not there), and why its configuration could not
-                 be read
-    utility:     whether the entry instance takes a session of its own; None on PostgreSQL
-    lists:       why the segment file lists cannot be read, "" when they can
+    partman:     schema of pg_partman ("" if it is not installed), and why its configuration could
+                 not be read
+    utility:     whether the entry instance accepts a session in utility mode; None on PostgreSQL
+    lists:       why the segment file lists cannot be read, "" if they can
     down:        content ids of instances that are down
     monitored:   whether the role reads through schema gpcatalog_monitor
     """
@@ -81,11 +81,11 @@ class Facts(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def create_role(server: Server, database: str, role: str, body: str) -> str:
-    """Return the SQL of a role that reads all that an audit of this server needs, and is no
-    superuser.
+    """Return the SQL that creates a role without superuser that can read everything an audit of
+    this server needs.
 
     body: the part monitor_role of the server's SQL. Raises CatalogError (2) for a name that cannot
-          stand in the script.
+          be used in the script.
     """
     if not role.strip() or "\x00" in role or "$gpcatalog$" in role:
         raise CatalogError(
@@ -128,9 +128,9 @@ def create_role(server: Server, database: str, role: str, body: str) -> str:
 
 
 def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[Section, ...]:
-    """Every part that this server has, with what this role gets of it.
+    """Return all sections of this server, with what this role can read of each.
 
-    role: its name as the catalog has it; quoted here
+    role: its name as in the catalog, unquoted
     """
     to = quote_ident(role)
     open_by = (
@@ -163,7 +163,7 @@ def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[
 def _file_sizes(server: Server, to: str, open_by: str, facts: Facts) -> Section:
     """Whether directories can be listed and their files measured.
 
-    to: the role, quoted; open_by: what opens it where it is open
+    to: the role, quoted; open_by: what makes the files readable if they are
     """
     classic = server.classic_partitions
     functions = (
@@ -224,7 +224,7 @@ def _statistic_size(to: str, facts: Facts) -> Section:
 
 
 def _sessions(server: Server, to: str, facts: Facts, *, open_by: str, superuser: bool) -> Section:
-    """Whether the sessions of other roles are shown."""
+    """Whether the sessions of other roles are visible."""
     classic = server.classic_partitions
     if facts.privileges["all_sessions"] or (classic and facts.monitored):
         return Section(
@@ -273,7 +273,7 @@ def _auxiliary_rows(*, superuser: bool) -> Section:
 
 
 def _utility_mode(facts: Facts) -> Section:
-    """Whether the coordinator opens sessions of its own."""
+    """Whether the coordinator accepts sessions in utility mode."""
     return Section(
         "statistics of the coordinator alone",
         bool(facts.utility),
@@ -291,7 +291,7 @@ def _utility_mode(facts: Facts) -> Section:
 
 
 def _counted_statements(facts: Facts) -> Section:
-    """Whether pg_stat_statements reports how long DDL took."""
+    """Whether pg_stat_statements provides the duration of DDL."""
     installed, why = facts.statements
     return Section(
         "DDL counted by pg_stat_statements",
@@ -319,7 +319,7 @@ def _counted_statements(facts: Facts) -> Section:
 def _readable(name: str, why: str, schema: str, table: str, lost: str, to: str) -> Section:
     """Whether a table of an extension or of the journal can be read.
 
-    why: it could not be read, empty where it could; lost: what is missing without it
+    why: the reason why it could not be read, empty if it was read; lost: what is missing without it
     """
     grants = (
         f"GRANT USAGE ON SCHEMA {schema} TO {to};",
@@ -345,7 +345,7 @@ def _upkeep(to: str, facts: Facts) -> Section:
 
 
 def notes(server: Server, standby: bool, superuser: bool, facts: Facts) -> tuple[str, ...]:
-    """What is worth knowing before an audit of this server."""
+    """Notes for an audit of this server."""
     has = facts.privileges
     free = (
         int(has["max_connections"])

@@ -1,1 +1,1 @@
-"""One file per output format."""
+"""Output formats, one module each."""

@@ -1,4 +1,4 @@
-"""What reports call the actions of the time model."""
+"""Titles of the actions of the time model in reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def plain_title(action: Action) -> str:
 
 
 def time_title(time: StatementTime) -> str:
-    """What a line of a plan is about."""
+    """The title of a line with durations in a plan."""
     if time.what == CLIENT:
         return f"catalog queries of {time.subject}"
     title = TITLES[Action(time.what)]

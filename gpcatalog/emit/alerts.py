@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from gpcatalog.audit.rules import every, page
 
-OLD_DAYS = 2  # a snapshot is taken every day
-SOON_DAYS = 30  # before a limit is reached
-TREND = "14d"  # range of the trend of a limit
+OLD_DAYS = 2  # warning without a new snapshot for this many days; a snapshot is taken every day
+SOON_DAYS = 30  # warning this many days before a limit is reached
+TREND = "14d"  # period of the trend of a limit
 
 _WHERE = "database {{ $labels.database }} on {{ $labels.server }}"
 
@@ -30,7 +30,7 @@ def _sentence(text: str) -> str:
 def _alert(
     name: str, expr: str, severity: str, annotations: dict[str, str], wait: str = "5m"
 ) -> Iterator[str]:
-    """Lines of one alert; strings of JSON are strings of YAML."""
+    """Lines of one alert; JSON strings are valid YAML strings."""
     yield f"      - alert: {name}"
     yield f"        expr: {json.dumps(expr)}"
     yield f"        for: {wait}"
@@ -42,7 +42,7 @@ def _alert(
 
 
 def _of_rule(rule: str) -> Iterator[str]:
-    """The alert of a rule of the audit: findings of severity warning and critical."""
+    """The alert of a rule of the audit, for findings of severity warning and critical."""
     parts = page(rule)
     title = parts[""].rstrip(".")
     yield from _alert(
@@ -59,7 +59,7 @@ def _of_rule(rule: str) -> Iterator[str]:
     )
 
 
-# recorded sums of a cluster, for dashboards over months: name, expression
+# recorded sums of a cluster, for dashboards over months: name → expression
 RECORDS = {
     "gpcatalog:leaves:sum": "sum by (cluster, server) (gpcatalog_leaves)",
     "gpcatalog:catalog_bytes:sum": "sum by (cluster, server) (gpcatalog_catalog_bytes)",
@@ -80,7 +80,7 @@ def _records() -> Iterator[str]:
 
 
 def _limits() -> Iterator[str]:
-    """Forecasts of limits."""
+    """The recording rule and the alert for forecasts of limits."""
     ratio = "gpcatalog_limit_ratio"
     yield "      # days until a limit is reached, by the trend of two weeks; without growth no series"
     yield "      - record: gpcatalog:limit_days_left"
@@ -100,7 +100,7 @@ def _limits() -> Iterator[str]:
 
 
 def _snapshots() -> Iterator[str]:
-    """Alerts on the job that takes snapshots."""
+    """Alerts for the job that takes snapshots."""
     yield from _alert(
         "GpcatalogSnapshotOld",
         f"time() - gpcatalog_snapshot_timestamp_seconds > {OLD_DAYS} * 86400",
@@ -135,7 +135,7 @@ def _snapshots() -> Iterator[str]:
 
 
 def rules_text() -> str:
-    """The file of rules."""
+    """The text of the rule file."""
     groups = {
         "sums": _records(),
         "limits": _limits(),

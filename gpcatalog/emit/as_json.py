@@ -1,4 +1,4 @@
-"""JSON of any result: versioned by its `schema` field, indented, keys as the structs have them."""
+"""JSON of any result: versioned by its `schema` field, indented, keys as in the structs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def _plain(value: Any) -> Any:
 
 
 def encode(result: msgspec.Struct | dict[str, Any]) -> str:
-    """The result as JSON text ending in a newline.
+    """Return the result as JSON text that ends in a newline.
 
-    Severity is given by its word, not its number.
+    Severities are words, not numbers.
     """
     plain = msgspec.to_builtins(result, builtin_types=())
     return (
@@ -30,7 +30,7 @@ def encode(result: msgspec.Struct | dict[str, Any]) -> str:
 
 
 def _words(value: Any) -> Any:
-    """Findings carry `severity` as a number in order; people and jq want the word."""
+    """Replace the number in `severity` of findings by its word, which people and jq need."""
     from gpcatalog.model.finding import Severity
 
     if isinstance(value, dict):
@@ -44,7 +44,7 @@ def _words(value: Any) -> Any:
 
 
 def json_schema(kind: type[msgspec.Struct]) -> str:
-    """The JSON Schema of a result, as `encode` writes it."""
+    """The JSON Schema of a result as `encode` writes it."""
     from gpcatalog.model.finding import Severity
 
     schema = msgspec.json.schema(kind)

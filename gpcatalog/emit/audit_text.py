@@ -41,11 +41,11 @@ _STYLE = {
     Severity.INFO: "dim",
 }
 _STATE = {"over": "bold red", "near": "yellow", "ok": "green", "not measured": "dim"}
-LINES = 40  # of the summary, on a terminal of 80 columns
+LINES = 40  # lines of the summary, on a terminal of 80 columns
 LARGEST_SHOWN = 3
 CATALOGS_SHOWN = 14
 TABLES_SHOWN = 8
-MISSING_SHOWN = 3  # probes that could not be read, in the summary
+MISSING_SHOWN = 3  # unread probes in the summary
 SHOWN_SETTINGS = (
     "max_locks_per_transaction",
     "max_connections",
@@ -60,7 +60,7 @@ SHOWN_SETTINGS = (
 
 
 class Detail(StrEnum):
-    """How much of an audit is printed."""
+    """The amount of output of an audit."""
 
     VERDICT = "verdict"
     SUMMARY = "summary"
@@ -71,7 +71,7 @@ class Detail(StrEnum):
 
 
 def tally(found: Iterable[Finding]) -> str:
-    """Numbers of findings by severity, the worst first."""
+    """The number of findings by severity, the worst first."""
     by = Counter(f.severity for f in found)
     many = {
         Severity.CRITICAL: "critical",
@@ -84,12 +84,12 @@ def tally(found: Iterable[Finding]) -> str:
 
 
 def _unread(report: Report) -> list[Coverage]:
-    """Probes that failed; those that were left out on purpose are no gap."""
+    """Probes that failed; probes that were left out on purpose do not count."""
     return [c for c in report.coverage if c.status not in ("read", "not applicable")]
 
 
 def verdict_lines(report: Report) -> list[Text]:
-    """The state of the database, its worst figure, and what to do next."""
+    """The state of the database, its worst figure, and the next step."""
     failed = len(_unread(report))
     unread = f"{failed} of {plural(len(report.coverage), 'probe')} could not be read"
     incomplete = f" Incomplete: {unread}." if failed else ""
@@ -117,7 +117,7 @@ def verdict_lines(report: Report) -> list[Text]:
 
 
 def _reach(report: Report) -> str:
-    """A sentence about the upper limit that is closest."""
+    """A sentence with the upper limit that has the highest share used."""
     known = [v for v in report.verdicts if v.share is not None and not v.minimum]
     fullest = max(known, key=lambda v: v.share or 0, default=None)
     if fullest is None:
@@ -139,7 +139,7 @@ def _broken(report: Report) -> str:
 
 
 def _remedy_of_unread(report: Report) -> str:
-    """What to do about probes that could not be read, by the most frequent reason."""
+    """The remedy for probes that could not be read, by the most frequent reason."""
     by = Counter(c.status for c in _unread(report))
     return {
         "denied": "`gpcatalog doctor` prints the GRANT for each missing privilege",
@@ -190,7 +190,7 @@ def _settings(report: Report) -> Text:
 
 
 def finding_table(finding: Finding, *, whole: bool) -> Table:
-    """A finding: what and what to do; whole: also why, and how sure it is."""
+    """A finding: title and remedy; whole: also the reason and the confidence."""
     lines = [text(finding.title)]
     if whole and finding.detail:
         lines.append(text(finding.detail, "dim"))
@@ -210,7 +210,7 @@ def finding_table(finding: Finding, *, whole: bool) -> Table:
 
 
 def findings(found: tuple[Finding, ...], out: Console) -> None:
-    """Every finding: what, why, what to do, how sure it is and its source."""
+    """Print all findings: title, reason, remedy, confidence and source."""
     heading(out, "Findings")
     if not found:
         out.print(Text("none", style="green"))
@@ -241,7 +241,7 @@ def _catalog_line(summary: CatalogSummary, rows: int | None, *, segments: bool) 
 
 
 def _sum_line(totals: Sequence[InstanceTotal], *, segments: bool) -> tuple[str, ...] | None:
-    """Cells of the sum of all catalogs; None where those of the entry instance were not read."""
+    """Cells of the sum of all catalogs; None if those of the entry instance were not read."""
     entry = next((t for t in totals if t.content == -1), None)
     others = [t for t in totals if t.content >= 0]
     if entry is None:
@@ -269,7 +269,7 @@ def _sum_line(totals: Sequence[InstanceTotal], *, segments: bool) -> tuple[str, 
 
 
 def _catalogs(report: Report, out: Console) -> None:
-    """The largest catalogs, their sum, and what the columns mean."""
+    """Print the largest catalogs, their sum, and the meaning of the columns."""
     segments = bool(report.server.segments)
     by: dict[tuple[str, int], CatalogRow] = {(r.relation, r.content): r for r in report.catalogs}
     rows: list[tuple[str, ...]] = []
@@ -303,7 +303,7 @@ def _catalogs(report: Report, out: Console) -> None:
 
 
 def tables_line(report: Report) -> str:
-    """Numbers of partitioned tables, leaf partitions and other tables, and how many are empty."""
+    """The numbers of partitioned tables, leaf partitions and other tables, and of empty leaves."""
     census = report.census
     if census is None:
         return "not read"
@@ -320,7 +320,7 @@ def tables_line(report: Report) -> str:
 
 
 def _census(report: Report, out: Console) -> None:
-    """How many tables and leaves there are, and which own most of the catalog."""
+    """Print the numbers of tables and leaves, and the tables with the most catalog rows."""
     census = report.census
     heading(out, "Tables and partitions")
     if census is None:
@@ -350,7 +350,7 @@ def _census(report: Report, out: Console) -> None:
 
 
 def _owners(report: Report, out: Console) -> None:
-    """The tables and the schemas with most catalog rows."""
+    """Print the tables and the schemas with the most catalog rows."""
     rows = [
         (
             f"{t.schema}.{t.name}",
@@ -398,7 +398,7 @@ def _amount(value: float | None, unit: str) -> str:
 
 
 def verdicts(found: tuple[Verdict, ...], out: Console) -> None:
-    """All limits: the current value, the limit, the state and the source."""
+    """Print all limits: the current value, the limit, the state and the source."""
     sources: list[str] = []
     rows, styles = [], []
     for v in found:
@@ -522,7 +522,7 @@ def _limits_line(report: Report) -> str:
 
 
 def _sizes(report: Report) -> Table:
-    """One line each for catalogs, tables, files, limits and what was not read."""
+    """One line each for catalogs, tables, files, limits and unread probes."""
     rows = [("Catalogs", _catalog_line_of_summary(report)), ("Tables", tables_line(report))]
     if report.server.segments or report.files is not None:
         rows.append(("Files", _files_line(report)))
@@ -573,7 +573,7 @@ def _largest(report: Report) -> RenderableType | None:
 
 
 def _summary(report: Report, out: Console, kept: str) -> None:
-    """Verdict, findings and sizes in at most LINES lines."""
+    """Print the verdict, findings and sizes in at most LINES lines."""
     top: list[RenderableType] = [
         *verdict_lines(report),
         Text(),
@@ -591,7 +591,7 @@ def _summary(report: Report, out: Console, kept: str) -> None:
         return len(out.render_lines(Group(*parts), pad=False))
 
     shown: list[RenderableType] = []
-    left = LINES - height(*top, *bottom) - 2  # the heading and the line of those left out
+    left = LINES - height(*top, *bottom) - 2  # the heading and the line for the remaining findings
     for n, finding in enumerate(report.findings):
         one = finding_table(finding, whole=False)
         lines = height(one)
@@ -611,7 +611,7 @@ def _summary(report: Report, out: Console, kept: str) -> None:
 
 
 def show(report: Report, out: Console, detail: Detail = Detail.SUMMARY, *, kept: str = "") -> None:
-    """Print an audit. kept: file of its snapshot, empty where it was not kept."""
+    """Print an audit. kept: file of its snapshot, empty if it was not stored."""
     if detail is Detail.VERDICT:
         out.print(*verdict_lines(report), sep="\n")
         return

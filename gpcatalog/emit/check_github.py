@@ -1,4 +1,6 @@
-"""The check as GitHub workflow commands, which become annotations on the changed lines."""
+"""Output of the check as GitHub workflow commands, which become annotations on the changed
+lines.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,12 @@ def _property(text: str) -> str:
 
 
 def render(report: CheckReport) -> str:
-    """One line a finding."""
+    """One line per finding."""
     out = []
     for found in report.findings:
         finding = found.finding
         place = f"file={_property(found.file)},line={found.line},endLine={found.end_line}"
-        if found.end_line == found.line:  # GitHub takes columns within one line only
+        if found.end_line == found.line:  # GitHub accepts columns only within one line
             place += f",col={found.column},endColumn={max(found.end_column, found.column)}"
         body = _value(f"{finding.title}. {finding.detail}. {finding.remedy}.")
         out.append(f"::{_KIND[finding.severity]} {place},title={_property(finding.rule)}::{body}\n")

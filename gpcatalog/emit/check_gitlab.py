@@ -1,4 +1,4 @@
-"""The check as a GitLab code quality report."""
+"""Output of the check as a GitLab code quality report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEVERITY = {
 
 
 def render(report: CheckReport) -> str:
-    """A list of issues; fingerprints are unique, as GitLab asks."""
+    """A list of issues with unique fingerprints, which GitLab requires."""
     seen: dict[str, int] = {}
     issues = []
     for found in report.findings:

@@ -1,4 +1,4 @@
-"""The check as JSON, versioned by its `schema`."""
+"""Output of the check as JSON, versioned by its `schema`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The check as JUnit XML: one test case a file and rule that fired, one that passes for each clean
-file.
+"""Output of the check as JUnit XML: one test case per file and rule with findings, and one that
+passes for each file without findings.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from xml.sax.saxutils import escape, quoteattr
 from gpcatalog.check.report import CheckReport, LocatedFinding
 from gpcatalog.model.names import printable
 
-# characters that XML 1.0 cannot hold, not even escaped
+# characters that XML 1.0 does not allow, not even escaped
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _clean(text: str) -> str:
-    """Line ends and tabs stay; what no terminal should meet, and XML cannot hold, is spelled
-    out.
+    """Keep line ends and tabs; escape or replace characters that are unsafe on terminals or not
+    allowed in XML.
     """
     return _FORBIDDEN.sub("\ufffd", "".join(c if c in "\n\t" else printable(c) for c in text))
 
@@ -37,7 +37,7 @@ def _case(found: LocatedFinding) -> str:
 
 
 def render(report: CheckReport) -> str:
-    """A suite with failures."""
+    """A test suite with failures."""
     fired = {found.file for found in report.findings}
     clean = [file for file in report.files if file not in fired]
     cases = "".join(_case(found) for found in report.findings) + "".join(

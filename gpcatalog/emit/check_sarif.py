@@ -1,4 +1,4 @@
-"""The check as SARIF 2.1.0, for code scanning."""
+"""Output of the check as SARIF 2.1.0, for code scanning."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def _uri(file: str) -> str:
 
 
 def fingerprint(found: LocatedFinding) -> str:
-    """The same finding keeps it when lines move: rule, file, title and the line's text."""
+    """A fingerprint from rule, file, title and the text of the line: it does not change if lines
+    move.
+    """
     text = "\0".join(
         (found.finding.rule, found.file, found.finding.title, found.source_line.strip())
     )
@@ -77,7 +79,7 @@ def _result(found: LocatedFinding, numbers: dict[str, int], seen: dict[str, int]
 
 
 def pieces(report: CheckReport) -> Iterator[str]:
-    """One run with all rules and results, as text to be written piece by piece; a result a line."""
+    """One run with all rules and results, as text in pieces; one line per result."""
     names = sorted(every())
     numbers = {name: i for i, name in enumerate(names)}
     seen: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The check as text: each finding with its source line and a caret, then the totals."""
+"""Output of the check as text: each finding with its source line and a caret, then the totals."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _COLOURS = {
     Severity.NOTICE: "36",
     Severity.INFO: "2",
 }
-_LONGEST = 100  # characters of a source line that are shown
-_TABLES = 10  # tables that are listed
-_REASONS = 4  # reasons why rows are not counted
+_LONGEST = 100  # shown characters of a source line
+_TABLES = 10  # tables in a list
+_REASONS = 4  # reasons in the list of rows that are not counted
 
 
 def _width(text: str) -> int:
@@ -31,7 +31,7 @@ def _width(text: str) -> int:
 
 
 def excerpt(found: LocatedFinding) -> list[str]:
-    """The source line, cut around the place, and a line with the caret under it."""
+    """The part of the source line around the place, and a line with the caret below it."""
     line = found.source_line.expandtabs(1)
     start = found.column - 1
     stop = found.end_column - 1 if found.end_line == found.line else len(line)
@@ -50,7 +50,7 @@ def excerpt(found: LocatedFinding) -> list[str]:
 
 
 def _tables(report: CheckReport) -> list[str]:
-    """A table of what the change adds to each table; nothing for a single one."""
+    """A table of what the change adds to each table; empty for a single table."""
     changed = [t for t in report.tables if t.rows or t.leaves or t.files_empty or t.exclusive]
     if len(changed) < 2:
         return []
@@ -84,7 +84,7 @@ def _tables(report: CheckReport) -> list[str]:
 
 
 def _held(report: CheckReport) -> list[str]:
-    """With a baseline: how long tables in use are locked."""
+    """With a baseline: durations of locks on tables of the baseline."""
     out = []
     for t in sorted(
         (t for t in report.tables if t.held),
@@ -119,7 +119,7 @@ def _held(report: CheckReport) -> list[str]:
 
 
 def _finding(found: LocatedFinding, *, color: bool, explain: bool) -> list[str]:
-    """The lines of one finding: its place, the source line, why, and what to do."""
+    """The lines of one finding: its place, the source line, the reason, and the remedy."""
 
     def paint(code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if color else text
@@ -142,7 +142,7 @@ def _finding(found: LocatedFinding, *, color: bool, explain: bool) -> list[str]:
 
 
 def _totals(report: CheckReport) -> list[str]:
-    """What the whole change adds, with its budget and the baseline."""
+    """The totals of the whole change, with its budget and the baseline."""
     total = report.total
     least = "" if total.complete else " at least"
     rows = max(sum(total.rows_segment.values()), sum(total.rows_coordinator.values()))
@@ -184,7 +184,7 @@ def _totals(report: CheckReport) -> list[str]:
 
 
 def _counts(report: CheckReport) -> str:
-    """How many findings there are, and how much was read."""
+    """The number of findings, and the amount of input."""
     return (
         f"{plural(len(report.findings), 'finding')}, {count(report.ignored)} ignored,"
         f" {plural(len(report.files), 'file')},"
@@ -195,7 +195,7 @@ def _counts(report: CheckReport) -> str:
 
 
 def pieces(report: CheckReport, *, color: bool = False, explain: bool = False) -> Iterator[str]:
-    """The whole report, as text to be written piece by piece."""
+    """The whole report, as text in pieces."""
     for found in report.findings:
         yield "\n".join(_finding(found, color=color, explain=explain)) + "\n\n"
     yield "\n".join([*_tables(report), *_held(report), *_totals(report), _counts(report)]) + "\n"

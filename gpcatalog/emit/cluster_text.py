@@ -1,4 +1,4 @@
-"""A cluster's databases for people: one line each, then what they add up to."""
+"""The text of a cluster report: one line for each database, then the sum."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from gpcatalog.model.quantity import count, size
 
 
 def _database_line(report: Report) -> tuple[str, ...]:
-    """One database's line; rows are those of the entry instance, bytes those of all instances."""
+    """The line of one database: rows are those of the entry instance, bytes those of all
+    instances.
+    """
     entry = next((t for t in report.instance_totals if t.content == -1), None)
     return (
         report.server.database,

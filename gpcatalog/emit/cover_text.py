@@ -1,4 +1,4 @@
-"""What an audit prints about partitions ahead and about runs of upkeep."""
+"""The part of an audit about partitions created in advance and runs of upkeep."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COVER_HEADS = ("Partitions ahead", "until", "days", "asked", "rows beyond", "gap
 
 
 def cover_row(t: TableCover) -> tuple[str, ...]:
-    """One table as cells under COVER_HEADS."""
+    """The cells of one table below COVER_HEADS."""
     return (
         f"{t.schema}.{t.name}",
         "no end" if t.until is None else t.until,
@@ -26,7 +26,7 @@ def cover_row(t: TableCover) -> tuple[str, ...]:
 
 
 def cover_line(cover: PartitionCover) -> str:
-    """How many tables there are, and what the columns mean."""
+    """The number of tables, and the meaning of the columns."""
     unknown = (
         f" Bounds of {plural(cover.unknown, 'other table')} are not understood."
         if cover.unknown
@@ -51,7 +51,7 @@ def upkeep_line(state: UpkeepState) -> str:
 
 
 def show_cover(report: Report, out: Console) -> None:
-    """Tables with the least cover, and the last run of upkeep."""
+    """Print the tables with the least cover, and the last run of upkeep."""
     cover, state = report.partition_cover, report.upkeep
     if cover is not None and (cover.tables or cover.unknown):
         out.print()

@@ -1,4 +1,4 @@
-"""What a role can see, for people: one line a section, then the grants to copy."""
+"""The text of `doctor`: one line for each section, then the GRANTs to copy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpcatalog.emit.terminal import table, text
 
 
 def show(found: Doctor, out: Console) -> None:
-    """Print the whole of it."""
+    """Print the whole result."""
     place = f"{found.database} on {found.host or 'local'}:{found.port}"
     out.print(
         text(

@@ -1,4 +1,4 @@
-"""An estimate for people: what tables of one shape cost, storage by storage."""
+"""The text of an estimate: the cost of tables of one shape in each storage type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import count, duration, plural, size
 
-_CATALOGS = 8  # catalogs named one by one; the others are summed
+_CATALOGS = 8  # catalogs listed by name; the others are summed
 _STATEMENTS = {
     "create": "CREATE",
     "select": "SELECT, all leaves",
@@ -25,7 +25,7 @@ _STATEMENTS = {
 
 
 def subject(estimate: Estimate) -> str:
-    """What is estimated, in one line."""
+    """The subject of the estimate, in one line."""
     words = [estimate.table or plural(estimate.tables, "table")]
     if estimate.leaves:
         words.append(
@@ -46,10 +46,10 @@ def subject(estimate: Estimate) -> str:
 
 
 def sentence(estimate: Estimate) -> str:
-    """The answer in a few sentences, one for each storage.
+    """The result in a few sentences, one for each storage type.
 
-    For the storage asked for: rows an instance, of which the leaves alone, and files; for the
-    others the same, shorter.
+    For the requested storage: rows per instance, also those of the leaves only, and files; for the
+    others the same in a shorter form.
     """
     chosen, *others = estimate.storages
     leaves = estimate.leaf_rows
@@ -87,7 +87,7 @@ def _files(estimate: Estimate, cost: StorageCost) -> str:
 
 
 def show(estimate: Estimate, out: Console) -> None:
-    """Print the whole of it."""
+    """Print the whole estimate."""
     chosen = estimate.storages[0]
     greenplum = is_greenplum(estimate.server)
     one = "a segment" if greenplum else "the server"
@@ -198,7 +198,7 @@ def _by_catalog(chosen: StorageCost) -> list[tuple[str, str, str]]:
 
 
 def _seconds(estimate: Estimate) -> Table:
-    """Time of statements, one column for each storage."""
+    """A table of the durations of statements, one column for each storage type."""
     leaves = estimate.leaves
     rows = [
         (
@@ -235,7 +235,7 @@ def _host(cost: StorageCost) -> str:
 
 
 def _two(title: str, both: tuple[str, str], rows: list[tuple[str, str, str]]) -> Table:
-    """A table of two columns of numbers, or of one where there is one server."""
+    """A table with two columns of numbers, or with one for a single server."""
     if both[1]:
         return table(title, ("", *both), rows)
     return table(title, ("", both[0]), [row[:2] for row in rows])

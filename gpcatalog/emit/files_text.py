@@ -1,4 +1,4 @@
-"""The files section of an audit: how many there are, where, how small, and of which tables."""
+"""The files section of an audit: number of files by place, size and table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _amount(value: int | None) -> str:
 
 
 def bytes_of(files: Files) -> str:
-    """Bytes and their average, to follow the number of files; empty if they are unknown."""
+    """Bytes and average size as text after the number of files; empty if they are unknown."""
     if files.bytes is None or not files.average_bytes:
         return ""
     shown, average = size(files.bytes), size(files.average_bytes)
@@ -35,14 +35,14 @@ def bytes_of(files: Files) -> str:
 
 
 def files_of(table: TableFiles, sample: Sample | None) -> str:
-    """The files of a table, with the error if they are estimated and it is known."""
+    """The files of a table, with the error if they are estimated and the error is known."""
     if table.files_error is None:
         return f"about {count(table.files)}" if sample else count(table.files)
     return f"{count(table.files)} ± {count(table.files_error)}"
 
 
 def show_files(files: Files | None, out: Console) -> None:
-    """Print the section; nothing where files were not counted."""
+    """Print the section; nothing if files were not counted."""
     if files is None or not files.files:
         return
     out.print()
@@ -71,7 +71,7 @@ def show_files(files: Files | None, out: Console) -> None:
 
 
 def show_auxiliary(found: Auxiliary | None, out: Console) -> None:
-    """Print the auxiliary relations with the most reclaimable bytes, if any is large."""
+    """Print the auxiliary relations with the most reclaimable bytes; nothing if none is large."""
     if found is None or not found.large:
         return
     rows = [
@@ -92,7 +92,9 @@ def show_auxiliary(found: Auxiliary | None, out: Console) -> None:
 
 
 def auxiliary_line(found: Auxiliary) -> str:
-    """Total size of the large auxiliary relations, and how many were not counted."""
+    """The total size of the large auxiliary relations, and the number of those with uncounted
+    rows.
+    """
     line = (
         f"{plural(found.large, 'auxiliary relation')} of {size(LARGE)} or more on a segment:"
         f" {size(found.bytes)} on all segments"
@@ -105,7 +107,7 @@ def auxiliary_line(found: Auxiliary) -> str:
 
 
 def _amounts(files: Files, out: Console) -> None:
-    """How many files there are, how large and how small, and what was not counted."""
+    """Print the number and sizes of files, and what was not counted."""
     where = (
         f"on {plural(len(files.instances), 'segment')}"
         if any(i.content >= 0 for i in files.instances)
@@ -146,7 +148,7 @@ def _amounts(files: Files, out: Console) -> None:
 
 
 def sample_line(sample: Sample) -> str:
-    """What is counted and what is estimated from a sample."""
+    """A sentence about which figures are counted and which are estimated from a sample."""
     large = (
         "Bytes may be far off: the sample may lack the few largest files."
         if sample.bytes_error is None
@@ -168,7 +170,7 @@ def _share(n: int, error: int, files: Files) -> str:
 
 
 def _histogram(files: Files, out: Console) -> None:
-    """Files by size."""
+    """Print a table of files by size."""
     by: Counter[str] = Counter()
     for b in files.buckets:
         by[b.label] += b.files

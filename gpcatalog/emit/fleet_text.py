@@ -1,4 +1,4 @@
-"""A fleet for people: the verdict, a line for each cluster, then findings."""
+"""The text of a fleet report: the verdict, one line for each cluster, then findings."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gpcatalog.model.finding import Finding, Severity
 from gpcatalog.model.names import listed
 from gpcatalog.model.quantity import count, plural, size
 
-SHOWN = 20  # findings and limits
-NAMES = 3  # databases of a finding
+SHOWN = 20  # findings and limits in the output
+NAMES = 3  # databases per finding
 
 
 def _verdict(fleet: FleetReport) -> tuple[str, str]:
-    """The headline, and its style."""
+    """The headline and its style."""
     numbers = {s: sum(f.severity is s for f in fleet.findings) for s in Severity}
     failed = sum(not c.complete for c in fleet.clusters)
     words = []
@@ -38,7 +38,9 @@ def _verdict(fleet: FleetReport) -> tuple[str, str]:
 
 
 def _limits(member: FleetCluster) -> list[tuple[str, Verdict]]:
-    """Limits of which 80 % or more is used, with the database, or the cluster for its own."""
+    """Limits with the state near or exceeded, with the database, or with the cluster for limits of
+    the cluster.
+    """
     seen = member.cluster
     if seen is None:
         return []
@@ -127,6 +129,6 @@ def show(fleet: FleetReport, out: Console) -> None:
 
 
 def _more(total: int, out: Console) -> None:
-    """Say how many entries of a list are not shown."""
+    """Print how many entries of a list are not shown."""
     if total > SHOWN:
         out.print(text(f"and {total - SHOWN} more; --format json has all", "dim"))

@@ -1,4 +1,4 @@
-"""A dashboard for Grafana over the metrics: fleet, database, catalogs of each instance, and times."""
+"""A Grafana dashboard of the metrics: fleet, database, catalogs of each instance, and durations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Panel:
     """One panel.
 
     kind: "stat", "table", "timeseries" or "bargauge"; legend: of each series; width: of 24 columns
-    thresholds: values from which a number is yellow and red
+    thresholds: lowest values that are shown in yellow and in red
     """
 
     title: str
@@ -259,7 +259,7 @@ def _thresholds(panel: Panel) -> dict[str, Any]:
 
 
 def _panel(panel: Panel, number: int, x: int, y: int) -> dict[str, Any]:
-    """The panel as Grafana reads it."""
+    """The panel in the format of Grafana."""
     instant = panel.kind != "timeseries"
     table = panel.kind == "table"
     made: dict[str, Any] = {
@@ -297,7 +297,7 @@ def _panel(panel: Panel, number: int, x: int, y: int) -> dict[str, Any]:
             "orientation": "horizontal" if panel.kind == "bargauge" else "auto",
         }
     if panel.kind == "timeseries":
-        # snapshots are taken once an hour or once a day: a line between them is what people expect
+        # snapshots are taken once an hour or once a day: draw a line between them
         made["fieldConfig"]["defaults"]["custom"] = {"spanNulls": True, "showPoints": "auto"}
     return made
 

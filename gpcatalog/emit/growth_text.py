@@ -32,14 +32,14 @@ def amount(value: float | None, unit: str) -> str:
 
 
 def signed(value: float | None, unit: str) -> str:
-    """A change: always with its sign."""
+    """Format a change; it always has a sign."""
     if value is None:
         return "?"
     return f"{'+' if value >= 0 else '-'}{amount(abs(value), unit)}"
 
 
 def changed_rates(growth: Growth) -> str:
-    """A sentence about series whose rate changed; empty where none did."""
+    """A sentence about series whose rate changed; empty if there are none."""
     since: dict[str, list[str]] = {}
     for s in growth.series:
         if s.since_day > 0:
@@ -109,7 +109,7 @@ def show(growth: Growth, out: Console) -> None:
 
 def _series(growth: Growth, out: Console) -> None:
     long = growth.days >= 1
-    looked_at = out.file.isatty()  # colour may be forced into a file, drawings are not
+    looked_at = out.file.isatty()  # color can be forced for a file, sparklines cannot
     rows = []
     for s in growth.series:
         then = next(v for v in s.values if v is not None)
@@ -184,7 +184,7 @@ def _leaves(growth: Growth, out: Console) -> None:
 
 
 def diverging_rows(growth: Growth) -> list[tuple[str, ...]]:
-    """Cells of the catalogs of segments that differ most from the median segment's."""
+    """Cells of the catalogs of segments that differ most from that of the median segment."""
     return [
         (
             d.relation,
@@ -332,7 +332,7 @@ def _forecasts(growth: Growth, out: Console) -> None:
 
 
 def curves(found: Sequence[Curve], out: Console) -> None:
-    """Slopes of this server, on Greenplum with the published one."""
+    """Print the slopes of this server, on Greenplum with the published one."""
     rows: list[tuple[str, ...]] = []
     for c in found:
         own = f"{c.slope:.1f} ms" if c.slope is not None else c.state

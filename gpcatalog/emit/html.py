@@ -1,5 +1,5 @@
-"""One self-contained HTML page: the verdict, findings, limits, charts, and tables to sort and
-search.
+"""One self-contained HTML page: the verdict, findings, limits, charts, and tables that can be
+sorted and searched.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FINDINGS_SHOWN = 60
 
 
 def _verdict(report: Report) -> str:
-    """The state, the worst figure and the next step, in the words of the text audit."""
+    """The state, the worst figure and the next step, with the text of the text audit."""
     first, following = (line.plain for line in verdict_lines(report))
     state, _, rest = first.partition(": ")
     level = report.findings[0].severity.word if report.findings else ""
@@ -61,7 +61,7 @@ def _verdict(report: Report) -> str:
 
 
 def _census_cells(census: Census | None) -> list[tuple[str, str]]:
-    """Numbers of tables and partitions with what they count; "?" where they were not read."""
+    """Numbers of tables and partitions with their meaning; "?" if they were not read."""
     if census is None:
         return [("?", "tables and leaf partitions: not read")]
     found = [
@@ -140,7 +140,7 @@ def _sections(
     slots: Slots,
     planned: Outlook,
 ) -> list[Section]:
-    """All sections in order; those without contents have an empty body."""
+    """All sections in order; the body of a section without contents is empty."""
     segments = bool(report.server.segments)
     charts = "".join(
         (
@@ -193,12 +193,12 @@ def page(
     planned: Outlook,
     links: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """The whole page as text, without references to anything outside.
+    """Return the whole page as text, without references to external resources.
 
-    The size grows with the number of tables up to about 4 MB; what is beyond is summed up.
+    The size grows with the number of tables up to about 4 MB; further tables are summed.
 
-    growth: None where the snapshot's tables could not be read
-    links:  other pages of the site that the page is part of, (text, relative address)
+    growth: None if the tables of the snapshot could not be read
+    links:  other pages of the site that contains the page, as (text, relative address)
     """
     where = f"{report.server.database} on {report.server.host or 'local'}:{report.server.port}"
     sections = [s for s in _sections(report, growth, points, seen, slots, planned) if s.body]

@@ -1,4 +1,4 @@
-"""The page's charts of one snapshot: catalogs, instances, leaf partitions and files."""
+"""Charts of one snapshot for the page: catalogs, instances, leaf partitions and files."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def instances_chart(report: Report) -> str:
 
 
 def files_chart(report: Report, seen: Picture) -> str:
-    """Draw files by storage: now, with all leaves filled, and as ao_row; empty where there is only
-    one number.
+    """Draw files by storage: now, with all leaves filled, and as ao_row; empty if there is only one
+    number.
     """
     rows = []
     for f in seen.files:
@@ -118,8 +118,8 @@ def files_chart(report: Report, seen: Picture) -> str:
 
 
 def sizes_chart(report: Report, seen: Picture) -> str:
-    """Draw shares of files by size: from the directories where they were listed, else from the
-    average file of each leaf.
+    """Draw shares of files by size: from the directories if they were listed, else from the average
+    file size of each leaf.
     """
     listed = report.files is not None and report.files.basis in LISTED and report.files.buckets
     if report.files is not None and listed:
@@ -159,8 +159,8 @@ def sizes_chart(report: Report, seen: Picture) -> str:
 
 
 def grains_chart(seen: Picture) -> str:
-    """Draw leaf partitions by the interval of the first partition level; empty where all tables
-    have the same one.
+    """Draw leaf partitions by the interval of the first partition level; empty if all tables have
+    the same interval.
     """
     if len(seen.grains) < 2:
         return ""

@@ -1,4 +1,6 @@
-"""The frame of an HTML page: head, style sheet, script, and a policy that allows nothing else."""
+"""The frame of an HTML page: head, style sheet, script, and a content security policy that allows
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,12 @@ from gpcatalog.emit.svg import safe
 
 
 def part(name: str) -> str:
-    """A style sheet or a script of the package."""
+    """Read a style sheet or a script of the package."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def contents(links: Sequence[tuple[str, str]], label: str) -> str:
-    """Links as a list for navigation: (text, address); empty without links."""
+    """A navigation list of links (text, address); empty without links."""
     if not links:
         return ""
     items = "".join(
@@ -31,7 +33,7 @@ def contents(links: Sequence[tuple[str, str]], label: str) -> str:
 
 
 def document(title: str, body: str, script: str, *, data: Sequence[str] = ()) -> str:
-    """A page with the style sheet and the script in it.
+    """Return a page that contains the style sheet and the script.
 
     data: scripts of the site that are loaded after this one, as relative paths; the page loads
     nothing else.

@@ -1,4 +1,4 @@
-"""The page's section on growth: charts over a series of snapshots, and tables of changes."""
+"""The growth section of the page: charts over a series of snapshots, and tables of changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpcatalog.growth.result import Growth
 from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import count, duration, plural, size
 
-CHANGED_SHOWN = 30  # tables
+CHANGED_SHOWN = 30  # tables in a list
 _DAY = 86400.0
 
 
@@ -25,13 +25,13 @@ def _clock(points: Sequence[Point]) -> tuple[float, ...]:
 
 
 def moment_text(points: Sequence[Point]) -> str:
-    """The format of times on the axis of a chart: days, or hours of a short series."""
+    """The format of times on the axis of a chart: days, or hours for a short series."""
     return "%Y-%m-%d" if (points[-1].taken_at - points[0].taken_at) > timedelta(days=2) else "%H:%M"
 
 
 def _instance_curves(points: Sequence[Point]) -> list[Curve]:
-    """Catalog bytes of the coordinator and each segment; of more than five segments: the largest,
-    the median and the smallest one.
+    """Catalog bytes of the coordinator and each segment; with more than five segments only of the
+    largest, the median and the smallest one.
     """
     segments = sorted({c for p in points for c in p.contents if c >= 0})
 
@@ -131,7 +131,7 @@ def latency_chart(growth: Growth) -> str:
 
 
 def forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
-    """Draw partitions over time, continued at the latest rate of growth."""
+    """Draw partitions over time, extended at the latest rate of growth."""
     series = next((s for s in growth.series if s.what == "tables and leaf partitions"), None)
     if series is None or len(points) < 2:
         return ""
@@ -175,7 +175,7 @@ def forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
 
 
 def growth_section(growth: Growth) -> str:
-    """Tables of what changed between the snapshots and of when limits will be reached."""
+    """Tables of changes between the snapshots and of dates when limits will be reached."""
     if len(growth.taken_at) < 2:
         return (
             "<p>There is one snapshot. Take another one tomorrow to see growth:"
@@ -233,7 +233,7 @@ def _changes_table(growth: Growth) -> str:
 
 
 def _changed_tables(growth: Growth) -> str:
-    """The tables whose leaves, catalog rows and files changed most."""
+    """The tables with the largest changes of leaves, catalog rows and files."""
     rows = [
         (f"{t.schema}.{t.name}" + ("" if t.state == "there" else f" ({t.state})"), count(t.leaves_now), count(t.added),
          count(t.dropped), signed(t.rows, "rows"), signed(t.files, "files") if t.files is not None else "?",

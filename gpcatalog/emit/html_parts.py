@@ -9,21 +9,21 @@ from urllib.parse import quote
 
 from gpcatalog.emit.svg import Lines, safe
 
-# numbers of columns with which a row has its head above its numbers on a phone
+# numbers of columns for which a row shows its head above its numbers on a phone
 STACKED = (4, 5, 6)
-FEW = 3  # columns up to which a table does not take the width of the page
+FEW = 3  # maximum number of columns for which a table does not use the full width of the page
 POINTS_SHOWN = 100  # rows of the data table of a line chart
 _CODE = re.compile(r"`([^`]+)`")
 
 
 class Prose(str):
-    """A sentence of the program in a table cell: `code` in backticks is shown as code."""
+    """A sentence of the program in a table cell: text in backticks is shown as code."""
 
     __slots__ = ()
 
 
 class Markup(str):
-    """HTML that was made here, from escaped parts, for a table cell."""
+    """HTML for a table cell that the program created from escaped parts."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ def link(text: str, href: str) -> Markup:
     return Markup(f'<a href="{safe(quote(href))}">{safe(text)}</a>')
 
 
-Cell = str | tuple[str, str]  # text, or text and a note below it
+Cell = str | tuple[str, str]  # text, or text with a note below it
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Data:
 
 
 def short(text: str, letters: int) -> str:
-    """The text, its end cut off where it is longer than so many letters."""
+    """The text, with its end cut off if it is longer than this number of letters."""
     return text if len(text) <= letters else text[: letters - 1] + "…"
 
 
@@ -61,7 +61,7 @@ def prose(text: str) -> str:
 
 
 def ended(text: str) -> str:
-    """The text with a full stop at its end.
+    """The text with a full stop at the end.
 
     >>> ended("set autovacuum = on"), ended("Done.")
     ('set autovacuum = on.', 'Done.')
@@ -74,7 +74,7 @@ def _words(cell: str) -> str:
         return cell
     if isinstance(cell, Prose):
         return prose(cell)
-    # a number stays on one line with its unit
+    # a number and its unit stay on one line
     return safe(cell if len(cell) > 14 else cell.replace(" ", "\u00a0"))
 
 
@@ -85,7 +85,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _row(cells: Sequence[Cell], left: int) -> str:
-    """The cells of a row; the first one is its head."""
+    """The cells of a row; the first one is the row header."""
     first, *others = cells
     return f"<th scope=row>{_cell(first)}" + "".join(
         f"<td{' class=l' if n < left else ''}>{_cell(cell)}" for n, cell in enumerate(others, 1)
@@ -105,13 +105,12 @@ def table(
 ) -> str:
     """An HTML table in a box that scrolls sideways. Cells are text and escaped here.
 
-    Args:
-        label: what the table contains, for screen readers.
-        name: id of the table; a table with a name can be sorted and searched.
-        left: number of columns of words, aligned to the left; the others are numbers.
-        budget: bytes after which no further row is written; the last row says how many are left out.
-        classes: CSS class of each row.
-        foot: cells of the last row, for instance the sum of what is left out.
+    label:   what the table contains, for screen readers
+    name:    id of the table; a table with a name can be sorted and searched
+    left:    number of text columns, aligned to the left; the others are numbers
+    budget:  bytes after which no further row is written; the last row shows how many are left out
+    classes: CSS class of each row
+    foot:    cells of the last row, for example the sum of the rows that are left out
     """
     head = "".join(
         f"<th scope=col{' class=l' if 0 < n < left else ''}>{safe(h)}" for n, h in enumerate(heads)
@@ -151,8 +150,8 @@ def table(
 
 
 def figure(title: str, text: str, chart: str, data: Data, source: str = "") -> str:
-    """A chart with its title, a sentence on what it shows, and its numbers in a table that opens
-    on demand; empty where there is no chart.
+    """A chart with its title, a sentence that explains it, and its numbers in a table that can be
+    opened; empty if there is no chart.
     """
     if not chart:
         return ""
@@ -201,7 +200,7 @@ class Section:
     body: str
 
     def html(self) -> str:
-        """The section with its heading; empty where it has no contents."""
+        """The section with its heading; empty if it has no contents."""
         if not self.body:
             return ""
         return (

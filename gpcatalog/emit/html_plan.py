@@ -1,4 +1,6 @@
-"""The page's section on the plan: totals before and after, effect of the bytes rewritten, tables."""
+"""The plan section of the page: totals before and after, the effect of rewritten bytes, and
+tables.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,13 @@ from gpcatalog.emit.svg import Bar, Curve, Lines, bars, legend, lines, safe
 from gpcatalog.model.quantity import change, count, duration, plural, size
 from gpcatalog.planner.plan import CurvePoint, Plan, TablePlan, changed, session_memory
 
-BYTES = 60_000  # of the page that the list of tables may take
-DRAWN = 12  # tables with a bar of their own
+BYTES = 60_000  # bytes of the page for the list of tables
+DRAWN = 12  # tables with their own bar
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """A plan for the page, or why there is none.
+    """A plan for the page, or the reason why there is none.
 
     tables: without steps; left: leaves that do not change, by reason.
     """
@@ -88,7 +90,7 @@ def _totals(plan: Plan, tables: Sequence[TablePlan]) -> str:
 
 
 def _times(plan: Plan) -> str:
-    """Time of statements before and after the plan."""
+    """Durations of statements before and after the plan."""
     rows: list[tuple[Cell, ...]] = [
         (
             (time_title(t), "measured before" if t.measured else "estimate"),
@@ -170,7 +172,7 @@ def _largest(found: Sequence[TablePlan]) -> str:
 
 
 def _actions(merges: int, converted: int, dropped: int) -> str:
-    """Numbers of merges, conversions and drops in words; empty where there are none."""
+    """Numbers of merges, conversions and drops as text; empty if there are none."""
     parts = [
         plural(merges, "merge") if merges else "",
         plural(converted, "leaf", "leaves") + " converted" if converted else "",
@@ -236,7 +238,7 @@ def _tables(found: Sequence[TablePlan], each: str) -> str:
 
 
 def _summary(found: Outlook, plan: Plan, changed_tables: int) -> str:
-    """What the plan does and costs, in one sentence."""
+    """The effect and the cost of the plan, in one sentence."""
     e = plan.effort
     did = _actions(e.merges, e.converted, e.dropped)
     if not did and not changed_tables:

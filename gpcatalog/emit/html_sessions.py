@@ -1,4 +1,4 @@
-"""The page's section about sessions: memory and locks of queries over whole tables, time of
+"""The sessions section of the page: memory and locks of queries over whole tables, duration of
 statements, session starts, and the age of transactions.
 """
 
@@ -13,11 +13,11 @@ from gpcatalog.emit.action_titles import TITLES
 from gpcatalog.emit.html_parts import prose, table
 from gpcatalog.model.quantity import count, duration, plural, size
 
-INSTANCES = 20  # the worst, of each table
+INSTANCES = 20  # number of entries, the worst first, in each table
 
 
 def sessions_section(report: Report) -> str:
-    """All tables of the section; empty where nothing of it was read."""
+    """All tables of the section; empty if no part of it was read."""
     return "".join(
         (_memory(report), _times(report), _locks(report), _starts(report), _ages(report))
     )

@@ -1,4 +1,4 @@
-"""The page's tables of one snapshot: limits, latency, locks, tables, files and catalogs."""
+"""Tables of one snapshot for the page: limits, latency, locks, tables, files and catalogs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gpcatalog.growth.chart_data import Picture, TableLine
 from gpcatalog.latency.locks import Slots
 from gpcatalog.model.quantity import count, duration, plural, size
 
-# bytes of the page that the list of tables may take: about 25,000 tables with names of usual length;
-# the last row sums up what is left out
+# bytes of the page for the list of tables: about 25,000 tables with names of usual length; the last
+# row is the sum of the tables that are left out
 TABLES_BYTES = 3_000_000
 LOCKS_SHOWN = 12
 FAILURES_SHOWN = 20  # steps of an upkeep run
@@ -34,7 +34,7 @@ def _of_limit(value: float | None, unit: str) -> str:
 
 
 def _share(v: Verdict) -> str:
-    """The value as a share of the limit; a verdict on a minimum keeps the inverse."""
+    """The value as a share of the limit; the share of a verdict on a minimum is the inverse."""
     if v.share is None:
         return "?"
     share = 1 / v.share if v.minimum else v.share
@@ -66,7 +66,7 @@ def limits_table(report: Report) -> str:
 
 
 def timings_table(report: Report) -> str:
-    """Durations that were measured: minimum, median and 95th percentile."""
+    """Measured durations: minimum, median and 95th percentile."""
     rows: list[tuple[Cell, ...]] = []
     few = False
     for t in report.timings:
@@ -103,7 +103,7 @@ def _ms(value: float | None) -> str:
 
 
 def locks_table(slots: Slots, *, segments: bool) -> str:
-    """Lock slots of the server, and the statements that need most of them."""
+    """Lock slots of the server, and the statements that need the most of them."""
     if not slots.needs:
         return ""
     where = "the coordinator" if segments else "this server"
@@ -145,7 +145,7 @@ def _table_row(t: TableLine) -> tuple[str, ...]:
 
 
 def tables_table(seen: Picture, *, segments: bool) -> str:
-    """All tables by catalog rows; those beyond TABLES_BYTES are summed up in the last row."""
+    """All tables by catalog rows; tables beyond TABLES_BYTES are summed in the last row."""
     if not seen.tables:
         return ""
     rows, used = [], 0
@@ -186,7 +186,7 @@ def tables_table(seen: Picture, *, segments: bool) -> str:
 
 
 def _files_text(report: Report, *, rewritable: bool) -> str:
-    """Totals of the files, and what the columns of their table mean."""
+    """Totals of the files, and the meaning of the columns of their table."""
     found = report.files
     if found is None:
         return ""
@@ -220,7 +220,7 @@ def _files_text(report: Report, *, rewritable: bool) -> str:
 
 
 def files_table(report: Report) -> str:
-    """Files by table and by host; columns of other storages only where the server has them."""
+    """Files by table and by host; columns of other storage types only if the server has them."""
     found = report.files
     if found is None or not found.files:
         return ""
@@ -252,7 +252,7 @@ def files_table(report: Report) -> str:
 
 
 def auxiliary_table(report: Report) -> str:
-    """Large auxiliary relations of append-optimized tables; empty without any."""
+    """Large auxiliary relations of append-optimized tables; empty if there are none."""
     found = report.auxiliary
     if found is None or not found.large:
         return ""
@@ -275,7 +275,9 @@ def auxiliary_table(report: Report) -> str:
 
 
 def cover_section(report: Report) -> str:
-    """Tables with the least cover, tables with gaps, and the last run of upkeep; empty without."""
+    """Tables with the least cover, tables with gaps, and the last run of upkeep; empty without
+    these.
+    """
     cover, state = report.partition_cover, report.upkeep
     out = []
     if state is not None:
@@ -331,7 +333,7 @@ def catalogs_table(report: Report) -> str:
 
 
 def not_read_table(report: Report) -> str:
-    """Probes that could not be read, with the privilege that each of them needs."""
+    """Probes that could not be read, with the privilege that each one needs."""
     lost = [c for c in report.coverage if c.status != "read"]
     if not lost:
         return ""

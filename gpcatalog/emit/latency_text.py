@@ -1,4 +1,4 @@
-"""Latency for people: what took how long, what would not fit, what the active probe left."""
+"""The text of `latency`: measured durations, lock slots, and the dead rows of the active probe."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _row(title: str, t: Timing) -> tuple[str, ...]:
 
 
 def show(latency: Latency, out: Console) -> None:
-    """Print the whole of it."""
+    """Print the whole result."""
     out.print(
         text(
             f"{latency.product} {latency.version} · {latency.database} on"
@@ -82,7 +82,7 @@ def show(latency: Latency, out: Console) -> None:
 
 
 def _clients(latency: Latency, out: Console) -> None:
-    """Catalog queries of other programs."""
+    """Print the durations of catalog queries of other programs."""
     of = latency.clients
     timings = {t.subject: t for t in latency.timings if t.what == CLIENT}
     if of is None or not timings:
@@ -114,7 +114,7 @@ def _clients(latency: Latency, out: Console) -> None:
     )
 
 
-TIMES_SHOWN = 5  # tables
+TIMES_SHOWN = 5  # tables in the output
 _TIMES = {
     Action.ADD_COLUMN: "ADD COLUMN",
     Action.CREATE_INDEX: "INDEX",
@@ -126,7 +126,7 @@ _TIMES = {
 
 
 def _statement_times(latency: Latency, out: Console) -> None:
-    """Estimated time of statements on the largest tables."""
+    """Print the estimated duration of statements on the largest tables."""
     found = latency.statements
     if found is None or not found.tables:
         return
@@ -154,7 +154,7 @@ STARTUPS_SHOWN = 5
 
 
 def _startups(latency: Latency, out: Console) -> None:
-    """Session starts without pg_internal.init, the slowest first."""
+    """Print session starts without pg_internal.init, the slowest first."""
     if not latency.startups:
         return
     segments = any(s.content >= 0 for s in latency.startups)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gpcatalog.errors import EXIT_TEXTS
 
 SUMMARY = "analyze catalog bloat of Greenplum and PostgreSQL, and plan partitions"
-# as in docs/operations.md; a test compares
+# as in docs/operations.md; a test compares both
 ENVIRONMENT = {
     "GPCATALOG_HOME": "folder of the snapshots",
     "GPCATALOG_DEBUG": "1 prints the traceback of an internal error",
@@ -26,7 +26,9 @@ FILES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """An option or argument. names: as typed; metavar: its value, empty for a flag."""
+    """An option or argument. names: as on the command line; metavar: its value, empty for a
+    flag.
+    """
 
     names: tuple[str, ...]
     metavar: str
@@ -38,7 +40,9 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What a page is made of. name: words of the command; children: subcommands with their summary."""
+    """The contents of a page. name: words of the command; children: subcommands with their
+    summary.
+    """
 
     name: str
     help: str
@@ -47,12 +51,12 @@ class Page:
 
     @property
     def file(self) -> str:
-        """The file's name."""
+        """The name of the file."""
         return self.name.replace(" ", "-") + ".1"
 
 
 def escaped(text: str) -> str:
-    r"""Text for roff: no requests, no escapes, and hyphens that can be copied.
+    r"""Text for roff: without requests and escapes, and with hyphens that can be copied.
 
     >>> print(escaped("a\\b --all"))
     a\eb \-\-all
@@ -64,7 +68,7 @@ def escaped(text: str) -> str:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Paragraphs of a help text; the mark that keeps lines together is removed."""
+    """Paragraphs of a help text, without the marker that keeps lines together."""
     found = []
     for part in text.replace("\b", "").strip().split("\n\n"):
         words = " ".join(part.replace("\\\n", " ").split())
@@ -108,7 +112,7 @@ def _listed(entries: dict[str, str]) -> Iterator[str]:
 
 
 def roff(page: Page, version: str) -> str:
-    """The page of one command."""
+    """The page of one command in roff format."""
     paragraphs = _paragraphs(page.help)
     examples = [p.removeprefix("Example: ") for p in paragraphs if p.startswith("Example: ")]
     prose = [p for p in paragraphs if not p.startswith("Example: ")]

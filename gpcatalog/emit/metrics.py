@@ -1,5 +1,5 @@
-"""Metrics of a report in the text format of Prometheus: a bounded number of series, whatever the
-number of leaves.
+"""Metrics of a report in the text format of Prometheus. The number of series is limited and does
+not depend on the number of leaves.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import size
 from gpcatalog.model.timing import LOCK_MANAGER_WAITS, Timing
 
-CATALOGS = (
-    12  # catalogs with series of their own on each instance; the others are summed up as "other"
-)
+CATALOGS = 12  # catalogs with their own series on each instance; the others are added up as "other"
 _LARGEST = {b.label: "+Inf" if b.upper is None else str(b.upper) for b in FILE_BUCKETS}
 
 
 def label(text: str) -> str:
-    r"""A label's value: controls spelled out, then escaped as the format wants it.
+    r"""The value of a label, with control characters escaped, in the syntax of the format.
 
     >>> print(label('a"b\\c' + chr(10)))
     a\"b\\c\\x0a
@@ -35,7 +33,7 @@ def label(text: str) -> str:
 
 @dataclass
 class Family:
-    """One metric family. The name of a counter ends in _total, a unit is the end of the name."""
+    """One metric family. The name of a counter ends in _total, other names end with the unit."""
 
     name: str
     help: str
@@ -43,12 +41,12 @@ class Family:
     samples: list[tuple[dict[str, str], float]] = field(default_factory=list)
 
     def add(self, value: float | None, **labels: str) -> None:
-        """One sample; an unknown value is left out, not made 0."""
+        """Add one sample; an unknown value is left out, not set to 0."""
         if value is not None:
             self.samples.append((labels, float(value)))
 
     def text(self) -> str:
-        """The family's lines."""
+        """The lines of the family."""
         if not self.samples:
             return ""
         lines = [f"# HELP {self.name} {self.help}", f"# TYPE {self.name} {self.kind}"]
@@ -135,9 +133,7 @@ def _auxiliary(report: Report, database: str) -> list[Family]:
 
 
 def _files(report: Report, database: str) -> list[Family]:
-    """Files of the data directories, or of the segment file lists; nothing where neither was
-    read.
-    """
+    """Files of the data directories, or of the segment file lists; nothing if neither was read."""
     seen = report.files
     if seen is None:
         return []
@@ -230,7 +226,7 @@ def _judged(report: Report, database: str) -> list[Family]:
 
 
 def _upkeep(report: Report, database: str) -> list[Family]:
-    """Partitions ahead, and runs of upkeep."""
+    """Partitions created in advance, and runs of upkeep."""
     cover, state = report.partition_cover, report.upkeep
     low = Family(
         "gpcatalog_tables_low_cover",
@@ -357,7 +353,7 @@ def _timings(timings: Sequence[Timing], database: str) -> list[Family]:
         "Rows written to a catalog of one instance according to its statistics.",
         kind="counter",
     )
-    medians: dict[str, float] = {}  # one series each, whatever a snapshot file holds
+    medians: dict[str, float] = {}  # one series for each, for any contents of the snapshot file
     for t in timings:
         if t.what.startswith("rows "):
             kind = t.what.removeprefix("rows ")
@@ -371,7 +367,7 @@ def _timings(timings: Sequence[Timing], database: str) -> list[Family]:
         elif t.what == CLIENT:
             if t.subject in BY_TITLE and t.median_ms is not None:
                 medians[t.subject] = t.median_ms
-        elif not t.subject:  # tables have no series here
+        elif not t.subject:  # there are no series for tables here
             for statistic, value in (("min", t.min_ms), ("median", t.median_ms), ("p95", t.p95_ms)):
                 if value is not None:
                     seconds.add(value / 1000, database=database, what=t.what, statistic=statistic)
@@ -383,8 +379,8 @@ def _timings(timings: Sequence[Timing], database: str) -> list[Family]:
 def families(report: Report, timings: Sequence[Timing], *, top: int = 10) -> list[Family]:
     """The metric families of one database.
 
-    top: tables with two series each. Series grow with instances (3 a catalog, of 12 catalogs),
-         never with tables or leaves.
+    top: number of tables with two series each. The number of series grows with instances (3 per
+         catalog, for 12 catalogs), never with tables or leaves.
     """
     server, database = report.server, report.server.database
     who = Family("gpcatalog_server", "Server and database as labels; always 1.")
@@ -418,8 +414,8 @@ def of_report(
     *,
     top: int = 10,
 ) -> list[Family]:
-    """The families of one database with further labels; every sample has the server, so that files
-    of several servers can be in one folder.
+    """The families of one database with additional labels. Every sample has the label server, so
+    that files of several servers can be in one folder.
     """
     more = {**(labels or {}), "server": f"{report.server.host}:{report.server.port}"}
     return [
@@ -429,8 +425,9 @@ def of_report(
 
 
 def clusters(runs: Sequence[tuple[dict[str, str], int, int, float | None]]) -> list[Family]:
-    """Families on a run over a fleet: for each cluster its labels, the number of databases that
-    were read and that were not (-1: the cluster could not be read), and seconds (None: not begun).
+    """Families about a run over a fleet. For each cluster: its labels, the number of databases that
+    were read and that were not read (-1: the cluster could not be read), and seconds (None: not
+    started).
     """
     up = Family("gpcatalog_cluster_up", "1 if the last run could read the cluster, otherwise 0.")
     read = Family("gpcatalog_cluster_databases_read", "Databases that the last run read.")
@@ -447,8 +444,8 @@ def clusters(runs: Sequence[tuple[dict[str, str], int, int, float | None]]) -> l
 
 
 def text_format(databases: Sequence[Sequence[Family]]) -> str:
-    """Text in the format of Prometheus, version 0.0.4, as a textfile collector reads it. A family
-    of several databases is written once.
+    """Text in the format of Prometheus, version 0.0.4, for a textfile collector. A family of
+    several databases is written once.
     """
     merged: dict[str, Family] = {}
     for found in databases:

@@ -18,18 +18,18 @@ from gpcatalog.model.quantity import plural
 
 OK, WARNING, CRITICAL, UNKNOWN = range(4)
 WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
-LONGEST = 4000  # bytes of the findings and of the values each: Nagios Core reads 8 KB (MAX_PLUGIN_OUTPUT_LENGTH)
-FINDINGS = 20  # listed below the line
+LONGEST = 4000  # bytes of the findings, and of the values: Nagios Core reads 8 KB (MAX_PLUGIN_OUTPUT_LENGTH)
+FINDINGS = 20  # findings listed below the first line
 _UNITS = {"bytes": "B", "s": "s", "ms": "ms"}
 
 
 def _plain(text: str) -> str:
-    """A text without the character that begins performance data."""
+    """A text without the character that starts performance data."""
     return printable(text).replace("|", "¦")
 
 
 def _label(text: str) -> str:
-    """The label of a value: in quotes, which are doubled inside; an equal sign is not allowed.
+    """The label of a value in quotes; quotes in it are doubled, and an equal sign is not allowed.
 
     >>> _label("it's a=b")
     "'it''s a_b'"
@@ -42,8 +42,8 @@ def _number(value: float) -> str:
 
 
 def _performance(verdict: Verdict, prefix: str) -> str:
-    """One value: label=value[unit];warning;critical. U is a value that was not read; a
-    range such as 10: warns below 10.
+    """One value: label=value[unit];warning;critical. U is a value that was not read; a range such
+    as 10: means a warning below 10.
     """
     value = "U" if verdict.value is None else _number(verdict.value) + _UNITS.get(verdict.unit, "")
     limit = verdict.limit
@@ -83,7 +83,7 @@ def _state(findings: Sequence[Finding]) -> int:
 
 
 def _summary(findings: Sequence[Finding]) -> str:
-    """How many findings there are of each severity that counts, and the first one."""
+    """The number of findings of severity critical and warning, and the first finding."""
     critical, warnings = (
         sum(f.severity is severity for f in findings)
         for severity in (Severity.CRITICAL, Severity.WARNING)
@@ -117,8 +117,8 @@ def of_report(report: Report) -> tuple[str, int]:
 
 
 def of_cluster(cluster: Cluster) -> tuple[str, int]:
-    """Output and exit code for all databases of a cluster; one that could not be audited makes an OK
-    unknown.
+    """Output and exit code for all databases of a cluster; a database that could not be audited
+    changes OK to UNKNOWN.
     """
     state = _state(cluster.findings)
     if state == OK and (cluster.unread or not all(map(_measured, cluster.databases))):
@@ -137,8 +137,8 @@ def of_cluster(cluster: Cluster) -> tuple[str, int]:
 
 
 def of_fleet(fleet: FleetReport) -> tuple[str, int]:
-    """Output and exit code for a fleet; a cluster that could not be read to its end makes an OK
-    unknown.
+    """Output and exit code for a fleet; a cluster that was not read completely changes OK to
+    UNKNOWN.
     """
     state = _state(fleet.findings)
     seen = [c.cluster for c in fleet.clusters if c.cluster is not None]
@@ -167,5 +167,5 @@ def of_fleet(fleet: FleetReport) -> tuple[str, int]:
 
 
 def of_error(message: str) -> tuple[str, int]:
-    """Output and exit code where nothing could be audited."""
+    """Output and exit code if nothing could be audited."""
     return _output(UNKNOWN, message, (), ())

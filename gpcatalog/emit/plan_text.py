@@ -1,4 +1,4 @@
-"""A plan for people: before and after, table by table, what it costs and what it rests on."""
+"""The text of a plan: before and after, table by table, its cost and the basis of its numbers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from gpcatalog.planner.explain import Row
 from gpcatalog.planner.plan import CurvePoint, Plan, TablePlan, changed, session_memory
 from gpcatalog.planner.policy import Weights
 
-OPTIMAL = 5e-7  # gap that is shown as 0.0000 %: the plan is called optimal
+OPTIMAL = 5e-7  # a smaller gap would be shown as 0.0000 %: the plan is called optimal
 TABLES_SHOWN = 20
 POINTS_SHOWN = 12
-LOSSES_SHOWN = 5  # a table
+LOSSES_SHOWN = 5  # lines per table
 
 
 def _heading(out: Console, words: str) -> None:
@@ -101,7 +101,7 @@ def _totals(plan: Plan, tables: list[TablePlan], out: Console) -> None:
 
 
 def _times(plan: Plan, out: Console) -> None:
-    """Time of statements before and after the plan."""
+    """Print the durations of statements before and after the plan."""
     if not plan.times:
         return
     rows = [
@@ -143,8 +143,8 @@ def _tables(tables: list[TablePlan], files: str, out: Console) -> None:
 
 
 def _drops(tables: list[TablePlan], plan: Plan, out: Console) -> None:
-    """Drops by themselves: what is merged or rewritten is still there, what is dropped takes no
-    rows any more.
+    """Print drops separately: merged and rewritten leaves still exist, but dropped leaves no longer
+    accept rows.
     """
     some = sorted((t for t in tables if t.dropped), key=lambda t: (-t.dropped, t.schema, t.table))
     if not some:
@@ -181,8 +181,8 @@ def _drops(tables: list[TablePlan], plan: Plan, out: Console) -> None:
 
 
 def thinned(points: list[CurvePoint], most: int = POINTS_SHOWN) -> list[CurvePoint]:
-    """At most so many points of a curve: the first, the last, the chosen, and others evenly apart
-    in bytes rewritten.
+    """At most this number of points of a curve: the first, the last, the chosen, and others at
+    equal distances in rewritten bytes.
     """
     seen: set[tuple[int, int, int]] = set()
     distinct: list[CurvePoint] = []
@@ -272,7 +272,7 @@ def _losses(losses: list[tuple[str, list[str]]], out: Console) -> None:
 
 
 def _limits(plan: Plan, out: Console) -> None:
-    """Values of the plan's limits before and after it."""
+    """Print the values of the plan's limits before and after the plan."""
     if not plan.limits:
         return
     _heading(out, "Limits")
@@ -293,7 +293,9 @@ def _limits(plan: Plan, out: Console) -> None:
 
 
 def _basis(plan: Plan, out: Console) -> None:
-    """How far the plan is from the best one, the weights, and what its numbers rest on."""
+    """Print the distance of the plan from the optimum, the weights, and the basis of its
+    numbers.
+    """
     _heading(out, "Optimality and sources")
     o, w = plan.optimum, plan.weights
     against = (
@@ -314,7 +316,7 @@ def _basis(plan: Plan, out: Console) -> None:
 
 
 def _points(w: Weights) -> str:
-    """What costs how many points."""
+    """The weights in points."""
     return (
         f"points: catalog row {w.row:g}, file {w.file:g}, rewritten MB {w.rewrite:g}, additional"
         f" MB read per day {w.scan:g}, dropped empty leaf {w.drop:g}"
@@ -330,8 +332,8 @@ def show(
 ) -> None:
     """Print the plan.
 
-    tables: without steps; left: leaves by the reason why they stay as they are; losses: of each
-            table, sentences on what it loses
+    tables: without steps; left: number of unchanged leaves by reason; losses: for each table,
+            sentences about what it loses
     """
     s = plan.source
     out.print(
@@ -365,7 +367,7 @@ def show(
 
 
 def _verdict(plan: Plan, tables: list[TablePlan], out: Console) -> None:
-    """What the plan does, in one sentence, and what comes next."""
+    """Print the effect of the plan in one sentence, and the next step."""
     e, planned = plan.effort, len(changed(tables))
     before, after = plan.before.leaves, plan.after.leaves
     out.print(
@@ -387,7 +389,7 @@ def _verdict(plan: Plan, tables: list[TablePlan], out: Console) -> None:
 
 
 def _ways(plan: Plan, out: Console) -> None:
-    """Print how long readers wait with each way to merge."""
+    """Print how long readers wait with each method to merge."""
     if not plan.merge_ways:
         return
     found = {w.way: w for w in plan.merge_ways}
@@ -402,7 +404,7 @@ def _ways(plan: Plan, out: Console) -> None:
 
 
 def explain(table_plan: TablePlan, rows: list[Row], weights: Weights, out: Console) -> None:
-    """Print the grouping of one table, one character a leaf."""
+    """Print the grouping of one table, one character per leaf."""
     t = table_plan
     out.print(
         text(

@@ -10,7 +10,9 @@ from gpcatalog.emit.terminal import text
 
 
 def show_page(rule: str, page: Mapping[str, str], out: Console) -> None:
-    """Print the page of one rule. page: its first line by "", then its parts by their headings."""
+    """Print the page of one rule. page: its first line with the key "", then its parts by
+    heading.
+    """
     out.print(text(rule, "bold"))
     out.print(text(page[""]))
     for part, body in page.items():

@@ -10,17 +10,17 @@ from pathlib import Path
 
 from gpcatalog.errors import CatalogError
 
-# when the known schedules run: OnCalendar of systemd, and the five fields of cron
+# times of the known schedules: OnCalendar of systemd, and the five fields of cron
 KNOWN = {
     "hourly": ("*-*-* *:07:00", "7 * * * *"),
     "daily": ("*-*-* 03:15:00", "15 3 * * *"),
     "weekly": ("Sun *-*-* 03:15:00", "15 3 * * 0"),
 }
-SITE = ("*-*-* *:37:00", "37 * * * *")  # what did not change costs half a second
+SITE = ("*-*-* *:37:00", "37 * * * *")  # a run without changes costs half a second
 PRUNE = ("Sun *-*-* 05:45:00", "45 5 * * 0")
 _CALENDAR = re.compile(r"[A-Za-z0-9*,:/~. +_-]+")
-OWN_JOBS = ("site", "prune")  # names of jobs that are no audits
-GRACE = 120  # seconds above the time limit of a run before systemd ends it
+OWN_JOBS = ("site", "prune")  # names of jobs that are not audits
+GRACE = 120  # seconds after the time limit of a run before systemd stops it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,23 +32,23 @@ class Job:
 
     @property
     def name(self) -> str:
-        """A word for file names: the schedule, or its letters and digits."""
+        """The schedule as part of file names: only letters, digits and hyphens."""
         plain = re.sub(r"[^A-Za-z0-9]+", "-", self.schedule).strip("-").lower()
         return plain or "audit"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What the timers run, and with which paths.
+    """The commands of the jobs and their paths.
 
-    program:  words that start gpcatalog
+    program:  command line that starts gpcatalog
     config:   the fleet file; home: folder of the snapshots
     user:     account of the jobs
     metrics:  folder for metrics of a textfile collector, or None; site: folder of the site, or None
     notify:   --notify-command, or empty
-    variables: environment of libpq that is in force, such as PGSERVICEFILE
-    timeout:  seconds of a run, or None
-    sockets:  whether a cluster is reached through a local socket
+    variables: current environment variables of libpq, such as PGSERVICEFILE
+    timeout:  time limit of a run in seconds, or None
+    sockets:  whether the connection to a cluster uses a local Unix-domain socket
     """
 
     program: tuple[str, ...]
@@ -63,7 +63,7 @@ class Setup:
     sockets: bool
 
     def audit(self, job: Job) -> list[str]:
-        """The command of one job."""
+        """The command of one audit job."""
         words = [*self.program, "--log-format", "json", "audit", "--config", str(self.config)]
         for cluster in job.clusters:
             words += ["--cluster", cluster]
@@ -84,12 +84,14 @@ class Setup:
         return [*self.program, *words]
 
     def environment(self) -> dict[str, str]:
-        """Variables of the jobs."""
+        """Environment variables of the jobs."""
         return {"GPCATALOG_HOME": str(self.home), **self.variables}
 
 
 def jobs(schedules: dict[str, str]) -> list[Job]:
-    """One job for each schedule of the clusters. Raises CatalogError (2) for text that is none."""
+    """One job for each schedule of the clusters. Raises CatalogError (2) for an invalid
+    schedule.
+    """
     by: dict[str, list[str]] = {}
     for cluster, schedule in schedules.items():
         if schedule not in KNOWN and not _CALENDAR.fullmatch(schedule):
@@ -110,7 +112,7 @@ def jobs(schedules: dict[str, str]) -> list[Job]:
 
 
 def _quoted(word: str) -> str:
-    """A word of a unit file: in quotes where it needs them, with % and $ doubled.
+    """A word for a unit file: in quotes if necessary, with % and $ doubled.
 
     >>> print(_quoted("a"), _quoted('50% "x" $y'))
     a "50%% \\"x\\" $$y"
@@ -130,7 +132,7 @@ def _service(
     timeout: str,
     shared: Path | None = None,
 ) -> str:
-    """A service that runs once, with no more rights than it needs.
+    """A service that runs once, with only the privileges that it needs.
 
     shared: folder for files that other accounts read, other than the folder of the snapshots
     """
@@ -138,7 +140,7 @@ def _service(
     environment = "".join(
         f"Environment={_quoted(f'{name}={value}')}\n" for name, value in setup.environment().items()
     )
-    # a private /tmp would hide the server's socket
+    # a private /tmp would hide the socket of the server
     temporary = "PrivateTmp=no\nReadWritePaths=/tmp\n" if setup.sockets else "PrivateTmp=yes\n"
     return f"""\
 [Unit]
@@ -231,7 +233,9 @@ def systemd_text(setup: Setup, units: dict[str, str], folder: str) -> str:
 
 
 def cron(setup: Setup, planned: Sequence[Job]) -> str:
-    """Lines for `crontab -e` of the account. Raises CatalogError (2) for an OnCalendar expression."""
+    """Lines for `crontab -e` of the account. Raises CatalogError (2) for an OnCalendar
+    expression.
+    """
 
     def command(words: Sequence[str]) -> str:
         return shlex.join(words).replace("%", r"\%")

@@ -1,5 +1,5 @@
-"""What an audit prints about sessions: locks and memory of their queries, their start, and the age of
-transactions.
+"""The part of an audit about sessions: locks and memory of their queries, their start, and the age
+of transactions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ QUERY_LOCKS_SHOWN = 5
 
 
 def show_query_locks(report: Report, out: Console) -> None:
-    """Tables whose queries need more locks than a session has slots of its own."""
+    """Print tables whose queries need more locks than a session has fast-path slots."""
     locks = report.query_locks
     if locks is None or locks.slots is None or not locks.tables:
         return
@@ -38,11 +38,11 @@ def show_query_locks(report: Report, out: Console) -> None:
     )
 
 
-MEMORY_SHOWN, MEMORY_FROM = 5, 16 << 20  # tables; bytes that a session keeps
+MEMORY_SHOWN, MEMORY_FROM = 5, 16 << 20  # tables; lowest number of bytes that a session keeps
 
 
 def show_session_memory(report: Report, out: Console) -> None:
-    """Tables of which a session keeps the most memory."""
+    """Print the tables for which a session keeps the most memory."""
     memory = report.session_memory
     shown = [t for t in (memory.most if memory else ()) if t.most >= MEMORY_FROM][:MEMORY_SHOWN]
     if not shown:
@@ -65,11 +65,11 @@ def show_session_memory(report: Report, out: Console) -> None:
     out.print(text(f"Estimates; {SOURCE}. A session keeps it until it ends.", "dim"))
 
 
-TIMES_SHOWN, TIMES_FROM = 5, 10.0  # tables; seconds of the longest statement
+TIMES_SHOWN, TIMES_FROM = 5, 10.0  # tables; lowest number of seconds of the longest statement
 
 
 def show_statement_times(report: Report, out: Console) -> None:
-    """Tables whose DDL takes longest."""
+    """Print the tables with the longest DDL."""
     times = report.statement_times
     shown = [t for t in (times.tables if times else ()) if t.longest[0] >= TIMES_FROM][:TIMES_SHOWN]
     if times is None or not shown:
@@ -93,7 +93,9 @@ def show_statement_times(report: Report, out: Console) -> None:
 
 
 def show_session_state(report: Report, out: Console) -> None:
-    """What a session start reads, and the ages of the oldest database, catalog and relation."""
+    """Print the pages that a session start reads, and the ages of the oldest database, catalog and
+    relation.
+    """
     starts, ages = report.session_starts or (), report.ages or ()
     if not starts and not ages:
         return

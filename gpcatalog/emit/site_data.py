@@ -1,7 +1,8 @@
-"""The data of a site's pages: scripts that hand lists to the script of the page.
+"""The data of the pages of a site: scripts that pass lists to the script of the page.
 
-A page that is opened from a file may load scripts beside it, but no other data. Names are spelled
-out as on the pages; the page's script adds them as text, never as HTML.
+A page that is opened from a file may load scripts from the same folder, but no other data. Control
+characters in names are escaped as on the pages; the script of the page adds names as text, never as
+HTML.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from gpcatalog.growth.points import Point, Root
 from gpcatalog.growth.result import Growth
 from gpcatalog.model.names import json_safe, printable
 
-# tables of a database in its data, those with the most catalog rows: about 8 MB
+# maximum number of tables in the data of a database, those with the most catalog rows: about 8 MB
 TABLES_KEPT = 100_000
 
 
@@ -37,7 +38,7 @@ def _rows(root: Root) -> int:
 def tables_script(place: str, page: str, roots: Mapping[int, Root]) -> str:
     """All tables of a database for the search.
 
-    place: its cluster and name; page: address of its page, from the search
+    place: its cluster and name; page: address of its page, relative to the search page
     """
     tables = sorted(roots.values(), key=lambda r: (-_rows(r), r.schema, r.name))
     return as_script(
@@ -66,7 +67,7 @@ def _stamp(moment: datetime) -> str:
 
 
 def stamps(points: Sequence[Point]) -> list[str]:
-    """The times of the snapshots as text, no two alike.
+    """The times of the snapshots as unique texts.
 
     >>> _unique(["a", "b", "a", "a"])
     ['a', 'b', 'a (2)', 'a (3)']
@@ -84,8 +85,8 @@ def _unique(texts: Sequence[str]) -> list[str]:
 
 
 def _tables(points: Sequence[Point]) -> list[tuple[Root, list[list[int | None]]]]:
-    """Each table with its figures where they changed: [snapshot, leaves, rows, files, bytes], or
-    [snapshot] where it is no longer there.
+    """Each table with its figures at each change: [snapshot, leaves, rows, files, bytes], or
+    [snapshot] if it no longer exists.
     """
 
     def figures(at: int, root: Root | None) -> list[int | None]:
@@ -103,7 +104,7 @@ def _tables(points: Sequence[Point]) -> list[tuple[Root, list[list[int | None]]]
 
 
 def _catalogs(points: Sequence[Point]) -> list[tuple[str, int, list[list[int | None]]]]:
-    """Each catalog of each instance where it changed: [snapshot, rows, bytes], or [snapshot]."""
+    """Each catalog of each instance at each change: [snapshot, rows, bytes], or [snapshot]."""
     found: dict[tuple[str, int], list[list[int | None]]] = {}
     for at, point in enumerate(points):
         now: dict[tuple[str, int], list[int | None]] = {
@@ -119,7 +120,7 @@ def _catalogs(points: Sequence[Point]) -> list[tuple[str, int, list[list[int | N
 
 
 def history_script(growth: Growth, points: Sequence[Point]) -> str:
-    """All figures of a series, for comparing any two snapshots."""
+    """All figures of a series, for the comparison of any two snapshots."""
     tables = _tables(points)
     data: dict[str, Any] = {
         "times": stamps(points),

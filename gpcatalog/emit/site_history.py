@@ -1,5 +1,5 @@
-"""The page of a site on the history of one database: charts over time, and any two snapshots
-compared.
+"""The history page of one database on a site: charts over time, and a comparison of two
+snapshots.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from gpcatalog.growth.points import Point
 from gpcatalog.growth.result import Growth, Series
 from gpcatalog.model.quantity import duration, plural
 
-# drawn by a chart of its own, or with the catalogs of all instances
+# drawn in a separate chart, or with the catalogs of all instances
 _ELSEWHERE = ("tables and leaf partitions", "catalog bytes")
 SKIPPED_SHOWN = 20
 
 
 def _chart(series: Series, points: Sequence[Point]) -> str:
-    """One figure over time."""
+    """A chart of one figure over time."""
     known = [
         (p.taken_at.timestamp(), v)
         for p, v in zip(points, series.values, strict=True)
@@ -61,7 +61,7 @@ def _charts(growth: Growth, points: Sequence[Point]) -> str:
 
 
 def _compare(growth: Growth) -> str:
-    """The form that compares two snapshots; it is filled by the script."""
+    """The form to compare two snapshots; the script fills it."""
     if len(growth.taken_at) < 2:
         return ""
     boxes = "".join(
@@ -77,7 +77,7 @@ def _compare(growth: Growth) -> str:
 
 
 def _schemas(growth: Growth) -> str:
-    """What each schema gained over the period."""
+    """The growth of each schema over the period."""
     rows = [
         (s.schema, s.name, f"{s.leaves_now:,}", signed(s.rows, "rows"),
          signed(s.files, "files"), signed(s.bytes, "bytes"))
@@ -91,7 +91,7 @@ def _schemas(growth: Growth) -> str:
 
 
 def _skipped(growth: Growth) -> str:
-    """Snapshots that were left out, and why."""
+    """Snapshots that were left out, with the reasons."""
     if not growth.skipped:
         return ""
     rows = list(growth.skipped[:SKIPPED_SHOWN])

@@ -16,7 +16,7 @@ from gpcatalog.model.finding import Severity
 from gpcatalog.model.quantity import count, plural, size
 from gpcatalog.site.summary import Summary
 
-PLACES = 3  # databases that a finding names
+PLACES = 3  # databases in the line of a finding
 _CLASSES = {"critical": "critical", "warning": "warning", "incomplete": "warning"}
 _RANK = {s.word: -int(s) for s in Severity}
 
@@ -37,7 +37,7 @@ def _number(member: Member, severity: Severity) -> int:
 def _verdict(
     members: Sequence[Member], unread: Mapping[str, str], clusters: int
 ) -> tuple[str, str]:
-    """The headline, and its class."""
+    """The headline and its CSS class."""
     critical = sum(_number(m, Severity.CRITICAL) for m in members)
     warnings = sum(_number(m, Severity.WARNING) for m in members)
     words = [f"{count(critical)} critical"] if critical else []
@@ -60,7 +60,7 @@ def _verdict(
 class _Limit:
     """A limit of a database that is near, exceeded or will be reached.
 
-    day: when it will be reached; None if it is exceeded or near, or the date is not known
+    day: date when it will be reached; None if it is exceeded or near, or the date is unknown
     """
 
     member: Member
@@ -74,7 +74,7 @@ class _Limit:
 
     @property
     def order(self) -> tuple[int, date, str, str]:
-        """Exceeded limits first, then by date, then those that are near."""
+        """The sort key: exceeded limits first, then by date, then those that are near."""
         known = self.day is not None
         rank = {"over": 0, "near": 2}.get(self.state, 1)
         return (1 if known else rank, self.day or date.max, self.member.place, self.what)
@@ -145,7 +145,8 @@ def _limits_table(limits: Sequence[_Limit]) -> str:
 def _state(s: Summary) -> Markup:
     words = (("critical", "critical"), ("warning", "warnings"), ("notice", "notices"))
     numbers = ", ".join(plural(s.counts[w], w, many) for w, many in words if s.counts.get(w))
-    # without counts, the verdict itself: what could not be read, or which limits are violated
+    # without counts, show the verdict itself: which probes were not read, or which limits are
+    # violated
     said = numbers or (short(s.headline, 120) if s.state != "ok" else "")
     note = f"<small>{safe(said)}</small>" if said else ""
     return Markup(f"<span class=tag>{safe(s.state)}</span>{note}")
@@ -232,7 +233,7 @@ def _findings_table(members: Sequence[Member]) -> str:
 
 
 def _ordered(members: Sequence[Member]) -> Iterator[Member]:
-    """The worst first, then by name."""
+    """The worst database first, then by name."""
     return iter(
         sorted(
             members,
@@ -252,7 +253,7 @@ def page(
     clusters: int,
     links: Sequence[tuple[str, str]],
 ) -> str:
-    """The page. unread: databases and clusters without pages, and why."""
+    """The overview page. unread: databases and clusters without pages, with the reasons."""
     ordered = list(_ordered(members))
     limits = _limits(ordered)
     headline, level = _verdict(ordered, unread, clusters)

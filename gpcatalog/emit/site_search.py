@@ -9,7 +9,7 @@ from gpcatalog.model.quantity import plural
 
 
 def page(scripts: Sequence[str], links: Sequence[tuple[str, str]]) -> str:
-    """The page. scripts: the tables of each database, as paths relative to it."""
+    """The search page. scripts: the tables of each database, as paths relative to the page."""
     body = (
         '<a class=skip href="#main">Skip to the search</a>'
         f"<header>{contents(links, 'Site')}<h1>Search all tables</h1></header>"

@@ -8,12 +8,13 @@ _STEPS = "▁▂▃▄▅▆▇█"
 
 
 def spark(values: Sequence[float | None], width: int = 20) -> str:
-    """One character a point, the last `width` buckets of the series; a missing point is a blank.
+    """One character per point, for the last `width` buckets of the series; a missing point is a
+    blank.
 
     >>> spark([0, 1, 2, 3]), spark([5, 5]), spark([1, None, 2]), spark([])
     ('▁▃▆█', '▁▁', '▁ █', '')
     """
-    if len(values) > width:  # the last of each bucket: what stands at its end
+    if len(values) > width:  # the last point of each bucket
         values = [values[(n + 1) * len(values) // width - 1] for n in range(width)]
     known = [v for v in values if v is not None]
     if not known:

@@ -1,6 +1,6 @@
 """Charts as inline SVG: lines with a band, and stacked bars.
 
-Colors come from the page's style sheet by class.
+Classes select the colors from the style sheet of the page.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ from html import escape
 
 from gpcatalog.model.names import printable
 
-WIDTH = 400  # units of the view box; the page scales it, and on a phone it is about one to one
+WIDTH = 400  # units of the view box; the page scales it, to about one pixel per unit on a phone
 _LETTER = 7.6  # mean width of a letter of the 13 px font, in the same units
-_GAP = 14.0  # between words and what follows, and for words of wide letters only
+_GAP = 14.0  # between a text and the next element, and reserve for wide letters
 
 
 def safe(text: str) -> str:
-    """Text of unknown origin as HTML text or attribute: controls spelled out, markup escaped."""
+    """Text of unknown origin as HTML text or attribute: control characters and markup are
+    escaped.
+    """
     return escape(printable(text), quote=True)
 
 
 def cut(text: str, letters: int) -> str:
-    """The text, cut in its middle to so many letters.
+    """The text, shortened in the middle to this number of letters.
 
     >>> cut("pg_attribute_encoding", 12)
     'pg_att…oding'
@@ -35,7 +37,7 @@ def cut(text: str, letters: int) -> str:
 
 
 def nice(top: float, *, parts: int = 4, base: float = 10) -> list[float]:
-    """Round marks of an axis from 0 to at least `top`; base 1024 for bytes.
+    """Round values for the marks of an axis from 0 to at least `top`; base 1024 for bytes.
 
     >>> nice(87), nice(3 * 1024**2, base=1024)
     ([0.0, 25.0, 50.0, 75.0, 100.0], [0.0, 1048576.0, 2097152.0, 3145728.0])
@@ -68,8 +70,8 @@ def _text(x: float, y: float, words: str, *, anchor: str = "", kind: str = "") -
 class Curve:
     """One line of a chart.
 
-    kind: CSS class "a" … "f"; dashed: an estimate or a published figure; dots: points shown as
-    such.
+    kind: CSS class "a" … "f"; dashed: an estimate or a published figure; dots: draw points instead
+          of a line.
     """
 
     label: str
@@ -83,8 +85,7 @@ class Curve:
 class Lines:
     """A chart of lines.
 
-    band: (x, low, high); limit: a horizontal line with its words; x_text, y_text: how marks are
-    written.
+    band: (x, low, high); limit: a horizontal line with its label; x_text, y_text: formats of marks.
     """
 
     title: str
@@ -101,8 +102,8 @@ class Lines:
 class _Scale:
     """Coordinates of values in a line chart, in units of the view box; the y axis begins at 0.
 
-    low_x, high_x: ends of the x axis; high_y: its highest mark; left: width of the
-    words of the y axis
+    low_x, high_x: ends of the x axis; high_y: highest mark of the y axis; left: width of the labels
+                   of the y axis
     """
 
     low_x: float
@@ -120,17 +121,17 @@ class _Scale:
         return self.left + share * (self.right - self.left)
 
     def y(self, value: float) -> float:
-        """The y coordinate of a value; that of 0 for values below 0."""
+        """The y coordinate of a value; values below 0 have that of 0."""
         share = max(0.0, value) / self.high_y
         return self.height - self.bottom - share * (self.height - self.top - self.bottom)
 
     def point(self, x: float, y: float) -> str:
-        """Both coordinates as SVG writes them."""
+        """Both coordinates in the syntax of SVG."""
         return f"{self.x(x):.1f},{self.y(y):.1f}"
 
 
 def lines(chart: Lines) -> str:
-    """The chart as SVG; the y axis starts at 0, so that a change looks as large as it is."""
+    """The chart as SVG; the y axis starts at 0, so that changes are shown in proportion."""
     known = [p for c in chart.curves for p in c.points]
     xs = [x for x, _ in known] + [x for x, _, _ in chart.band]
     ys = (
@@ -158,7 +159,7 @@ def lines(chart: Lines) -> str:
 
 
 def _axes(chart: Lines, scale: _Scale, marks: Sequence[float]) -> list[str]:
-    """Horizontal lines at the marks of the y axis, and the words of both axes."""
+    """Horizontal lines at the marks of the y axis, and the labels of both axes."""
     body = []
     for m in marks:
         y = scale.y(m)
@@ -179,7 +180,7 @@ def _axes(chart: Lines, scale: _Scale, marks: Sequence[float]) -> list[str]:
 
 
 def _limit(limit: tuple[float, str], scale: _Scale) -> list[str]:
-    """The horizontal line of a limit with its words, above it where there is room."""
+    """The horizontal line of a limit with its label, which is above the line if there is space."""
     y = scale.y(limit[0])
     return [
         f'<path class="limit" d="M{scale.left:g} {y:.1f}H{scale.right:g}"/>',
@@ -194,7 +195,7 @@ def _limit(limit: tuple[float, str], scale: _Scale) -> list[str]:
 
 
 def _curve(curve: Curve, scale: _Scale) -> list[str]:
-    """A curve as a line, or as points where it is shown so or has only one."""
+    """A curve as a line, or as points if `dots` is set or it has only one point."""
     body = []
     if len(curve.points) > 1 and not curve.dots:
         path = " ".join(scale.point(x, y) for x, y in curve.points)
@@ -211,7 +212,7 @@ def _curve(curve: Curve, scale: _Scale) -> list[str]:
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> str:
-    """Labels with the colour each belongs to, as HTML below the chart."""
+    """Labels with their colors, as HTML below the chart."""
     if len(entries) < 2:
         return ""
     return (
@@ -225,7 +226,7 @@ def legend(entries: Sequence[tuple[str, str]]) -> str:
 
 @dataclass(frozen=True)
 class Bar:
-    """One horizontal bar: parts in order, each (value, class); note: words at its end."""
+    """One horizontal bar: parts in order, each (value, class); note: text at its end."""
 
     label: str
     parts: Sequence[tuple[float, str]]
@@ -233,7 +234,7 @@ class Bar:
 
 
 def bars(title: str, rows: Sequence[Bar], *, label_letters: int = 20) -> str:
-    """Horizontal stacked bars, one a row, all on one scale."""
+    """Horizontal stacked bars, one per row, all on one scale."""
     if not rows:
         return ""
     step, height = 22.0, 22.0 * len(rows) + 4
@@ -250,7 +251,7 @@ def bars(title: str, rows: Sequence[Bar], *, label_letters: int = 20) -> str:
         for value, kind in row.parts:
             width = max(0.0, value) / most * span
             if width > 0:
-                gap = 1.0 if x > left and width > 2 else 0.0  # parts differ by more than color
+                gap = 1.0 if x > left and width > 2 else 0.0  # a gap also separates parts
                 body.append(
                     f'<rect class="bar {kind}" x="{x + gap:.1f}" y="{y:.1f}"'
                     f' width="{max(width - gap, 0.6):.1f}" height="15"/>'

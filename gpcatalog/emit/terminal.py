@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import IO, Any, TextIO, cast
 
-from rich.console import Console as Console  # for those who only hand one on
+from rich.console import Console as Console  # for modules that only pass a console on
 from rich.table import Table
 from rich.text import Text
 
 from gpcatalog.model.names import printable
 
-WIDEST = 110  # columns of text beyond which a line is hard to read
+WIDEST = 110  # maximum number of columns: longer lines are hard to read
 
 
 class Color(StrEnum):
@@ -34,7 +34,9 @@ _TRAILING = re.compile(r" +((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
 
 
 class _WithoutTrailingBlanks:
-    """A stream that removes the blanks at the end of each line; lines must be written whole."""
+    """A stream that removes the blanks at the end of each line; each line must be written at
+    once.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -48,8 +50,8 @@ class _WithoutTrailingBlanks:
 
 
 class _Console(Console):
-    """A console whose reader may close the pipe: the program then ends with SIGPIPE's exit code, not
-    with 1, which means findings.
+    """A console whose reader may close the pipe: the program then ends with the exit code of
+    SIGPIPE, not with 1, which means findings.
     """
 
     def on_broken_pipe(self) -> None:
@@ -57,7 +59,7 @@ class _Console(Console):
 
 
 def console(color: Color = Color.AUTO, *, stderr: bool = False) -> Console:
-    """A console without markup, emoji and automatic highlighting."""
+    """Return a console without markup, emoji and automatic highlighting."""
     stream = sys.stderr if stderr else sys.stdout
     plain = color is Color.NEVER or (
         color is Color.AUTO and ("NO_COLOR" in os.environ or not stream.isatty())

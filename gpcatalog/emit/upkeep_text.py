@@ -1,4 +1,4 @@
-"""Upkeep for people: a policy to review, the calendar of the coming nights, the state."""
+"""The text of `upkeep`: a policy to review, the calendar of the coming nights, and the status."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.upkeep.result import Adoption, Calendar, Cover, LeftAlone, NightLine, Status
 
 NIGHTS_SHOWN = 60
-FIRST = 2  # first nights with work that are shown whole
+FIRST = 2  # first nights with work that are shown completely
 TABLES_SHOWN = 20
 LEFT_SHOWN = 20
 
@@ -40,7 +40,7 @@ def _quoted(value: str) -> str:
 
 
 def _pattern(name: str) -> str:
-    """A shell pattern that matches this name alone.
+    """A shell pattern that matches only this name.
 
     >>> _pattern("public.a[1]*")
     'public.a[[]1][*]'
@@ -49,7 +49,7 @@ def _pattern(name: str) -> str:
 
 
 def policy_text(found: Adoption) -> str:
-    """Rules of all tables as a policy file, with the evidence as comments."""
+    """The rules of all tables as a policy file, with the evidence as comments."""
     lines = [
         f"# Rules that the partitioned tables of database {printable(found.database)} seem to follow.",
         "# Review them: nothing is removed until you set retention, and nothing is merged until you",
@@ -110,7 +110,7 @@ def _work(n: NightLine) -> list[str]:
 
 
 def _nights(found: Calendar, out: Console) -> None:
-    """The first nights, then those that do more than create partitions."""
+    """Print the first nights, then those that do more than create partitions."""
     week = set(sorted({n.day for n in found.nights})[:FIRST])
     lines = [
         n
@@ -143,7 +143,7 @@ def _left(found: list[LeftAlone], out: Console) -> None:
 
 
 def show_calendar(found: Calendar, out: Console) -> None:
-    """Print the coming nights, then what the tables have after them."""
+    """Print the coming nights, then the state of the tables after them."""
     nights = plural(found.days, "night")
     before = sum(t.leaves for t in found.tables)
     after = sum(t.leaves_after for t in found.tables)
@@ -191,7 +191,7 @@ def show_calendar(found: Calendar, out: Console) -> None:
 
 
 def show_status(found: Status, out: Console) -> None:
-    """Print whether upkeep works, the last run, and what is due."""
+    """Print whether upkeep works, the last run, and the work that is due."""
     if found.problems:
         out.print(text(f"Upkeep of {found.database}: {plural(len(found.problems), 'problem')}"))
         for problem in found.problems[:LEFT_SHOWN]:

@@ -1,7 +1,8 @@
-"""A template for Zabbix 7.0: items, discovery and triggers over a file of metrics.
+"""A template for Zabbix 7.0: items, discovery and triggers for a file of metrics.
 
-An agent reads the file; all other items are taken from its text by Zabbix's own reader of the format
-of Prometheus. So one run of gpcatalog serves all items, and nothing runs on the agent's account.
+An agent reads the file; Zabbix extracts all other items from its text with its own preprocessing
+for the format of Prometheus. Therefore one run of gpcatalog is enough for all items, and nothing
+runs under the account of the agent.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _DATABASE = ("server", "database")
 
 @dataclass(frozen=True, kw_only=True)
 class Trigger:
-    """A problem. condition: with {item} for the item's key; priority: as Zabbix names it."""
+    """A problem. condition: contains {item} for the key of the item; priority: a name of Zabbix."""
 
     name: str
     condition: str
@@ -35,9 +36,9 @@ class Item:
     """One value of a discovered object.
 
     key:      end of the item's key
-    metric:   metric and further labels as a pattern of Prometheus
-    function: how samples are combined; empty: there is one
-    missing:  value if there is no sample; empty: the item has no value then
+    metric:   metric and additional labels as a Prometheus pattern
+    function: how samples are combined; empty: there is only one
+    missing:  value if there is no sample; empty: the item then has no value
     """
 
     key: str
@@ -52,7 +53,7 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Discovery:
-    """Objects that are found by the samples of a metric. labels: those that identify one."""
+    """Objects that are found by the samples of a metric. labels: those that identify one object."""
 
     key: str
     name: str
@@ -264,7 +265,9 @@ MACROS = {
 
 
 def _id(*words: str) -> str:
-    """An identifier that is the same in every export (a UUID of version 4, as Zabbix asks for)."""
+    """An identifier that is the same in every export (a UUID of version 4, which Zabbix
+    requires).
+    """
     digest = hashlib.sha256("\0".join(("gpcatalog", *words)).encode()).digest()
     return uuid.UUID(bytes=digest[:16], version=4).hex
 
@@ -288,7 +291,7 @@ def _item(found: Discovery, item: Item) -> dict[str, Any]:
     }
     if item.missing:
         step |= {"error_handler": "CUSTOM_VALUE", "error_handler_params": item.missing}
-    else:  # what is unknown has no value, and the item stays supported
+    else:  # an unknown value is discarded, and the item remains supported
         step |= {"error_handler": "DISCARD_VALUE"}
     made: dict[str, Any] = {
         "uuid": _id("item", found.key, item.key),
@@ -343,7 +346,7 @@ def _discovery(found: Discovery) -> dict[str, Any]:
 
 
 def template() -> dict[str, Any]:
-    """The template as Zabbix exports it."""
+    """The template in the export format of Zabbix."""
     return {
         "zabbix_export": {
             "version": "7.0",
@@ -383,7 +386,7 @@ def template() -> dict[str, Any]:
 
 
 def _yaml(value: Any, indent: int) -> Iterator[str]:
-    """Lines of YAML; strings are strings of JSON, which YAML reads as they are."""
+    """Lines of YAML; strings are JSON strings, which are valid YAML."""
     space = "  " * indent
     entries = value.items() if isinstance(value, dict) else [(None, v) for v in value]
     for key, one in entries:

@@ -1,4 +1,4 @@
-"""A lock that keeps two runs of one schedule apart."""
+"""A lock that prevents two concurrent runs of one schedule."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ def lock_file(command: str, file: Path, clusters: Sequence[str]) -> Path:
 
 @contextlib.contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Hold the lock of a file. The system releases it when the process ends, however it ends.
+    """Hold the lock of a file. The operating system releases it when the process ends for any
+    reason.
 
-    Raises CatalogError (4) if another process has it, (2) if the file cannot be written.
+    Raises CatalogError (4) if another process holds it, (2) if the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # the file is written to: a link that somebody else put there must not lead to another one
+        # the file is written: a symbolic link of another user must not redirect this to another
+        # file
         number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         stream = os.fdopen(number, "r+", encoding="utf-8")
     except OSError as e:
@@ -60,6 +62,6 @@ def only_run(
 ) -> contextlib.AbstractContextManager[None]:
     """Hold the lock of a command over these clusters of a fleet file.
 
-    Raises CatalogError as `exclusive` does.
+    Raises CatalogError, as `exclusive`.
     """
     return exclusive(lock_file(command, file, clusters))

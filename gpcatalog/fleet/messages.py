@@ -1,4 +1,4 @@
-"""What a worker process receives and reports: one JSON line each."""
+"""The input and the reports of a worker process: one line of JSON each."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from gpcatalog.model.file_choice import FileChoice
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """The cluster that a worker reads. It comes on standard input: arguments are public.
+    """The cluster that a worker reads. It is sent on standard input, because arguments are visible
+    to other users.
 
-    folder: folder for the snapshots; empty: each goes to the series of its database
+    folder: folder for the snapshots; empty: each is stored in the series of its database
     """
 
     conninfo: str
@@ -29,7 +30,7 @@ class Listed(msgspec.Struct, frozen=True, tag="listed"):
 
 
 class Reading(msgspec.Struct, frozen=True, tag="reading"):
-    """What is being read now."""
+    """The part of a database that is being read now."""
 
     database: str
     what: str
@@ -43,7 +44,7 @@ class Taken(msgspec.Struct, frozen=True, tag="snapshot"):
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
-    """A database that could not be read, or the whole cluster (database is empty)."""
+    """A database that could not be read; with an empty database name, the whole cluster."""
 
     database: str
     reason: str

@@ -1,4 +1,4 @@
-"""Which databases of a cluster the patterns of the fleet file choose."""
+"""The selection of databases of a cluster by the patterns of the fleet file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 def choose(
     there: Iterable[str], wanted: Sequence[str], exclude: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Databases that are there and chosen, and names without a pattern that are not there.
+    """Return the existing databases that are chosen, and the chosen names (not patterns) that do
+    not exist.
 
     >>> choose(["aa", "ab", "b"], ["a*", "z"], ["ab"])
     (['aa'], ['z'])

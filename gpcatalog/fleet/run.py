@@ -1,4 +1,6 @@
-"""A run over clusters: one worker process for each, several at once, under one time limit."""
+"""A run over clusters: one worker process for each, several at the same time, under one time
+limit.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,19 @@ from gpcatalog.fleet import WORKER
 from gpcatalog.fleet.messages import Failed, Job, Listed, Message, Reading, Taken
 from gpcatalog.model import secrets
 
-GRACE = 15.0  # seconds that a worker has to close its sessions before it is killed
+GRACE = 15.0  # seconds for a worker to close its sessions before it is killed
 _LINES = msgspec.json.Decoder(Listed | Reading | Taken | Failed)
 _ORDER = (Exit.CLEAN, Exit.FINDINGS, Exit.USAGE, Exit.REFUSED, Exit.UNREACHABLE, Exit.INTERNAL)
 
 
 @dataclass(kw_only=True)
 class ClusterRun:
-    """What became of one cluster.
+    """The result of reading one cluster.
 
     snapshots: new snapshot file of each database that was read
-    unread:    reason for each database that was not
-    error:     why the cluster could not be read at all, or not to its end; empty if it was
-    seconds:   duration; None if it was not begun, or if only stored snapshots were used
+    unread:    reason for each database that was not read
+    error:     why the cluster could not be read or was read incompletely; empty if it was read
+    seconds:   duration; None if reading did not start, or if only stored snapshots were used
     """
 
     name: str
@@ -45,13 +47,13 @@ class ClusterRun:
     seconds: float | None = None
 
     def fail(self, code: int) -> None:
-        """Make the exit code worse, if this code is."""
+        """Set the exit code to this code if it is worse."""
         self.exit_code = worst(self.exit_code, Exit(code))
 
 
 def worst(*codes: Exit) -> Exit:
-    """The exit code that stands for several: an internal error before an unreachable server before
-    a refusal before wrong usage before findings.
+    """The worst of several exit codes. From the worst: internal error, unreachable server, refusal,
+    wrong usage, findings.
 
     >>> worst(Exit.FINDINGS, Exit.UNREACHABLE, Exit.CLEAN).name
     'UNREACHABLE'
@@ -72,12 +74,12 @@ class _Worker:
     done: bool = False
 
     def take(self, piece: bytes, notify: Callable[[str, Message], None]) -> None:
-        """Take what the process wrote."""
+        """Process output of the worker process."""
         *lines, self.text = (self.text + piece).split(b"\n")
         for line in lines:
             try:
                 message = _LINES.decode(line)
-            except msgspec.DecodeError:  # a library that writes to standard output
+            except msgspec.DecodeError:  # output of a library on standard output
                 words = secrets.masked(line.decode("utf-8", "replace"))
                 self.run.error = f"its process wrote something else: {words[:200]}"
                 self.run.fail(Exit.INTERNAL)
@@ -99,10 +101,12 @@ class _Worker:
             notify(self.run.name, message)
 
     def end(self, late: str) -> ClusterRun:
-        """Wait for the process and return the result. late: why it was stopped, if it was."""
+        """Wait for the process and return the result. late: why it was stopped, empty if it was
+        not.
+        """
         try:
             code = self.process.wait(GRACE)
-        except subprocess.TimeoutExpired:  # it has closed its output and does not end
+        except subprocess.TimeoutExpired:  # it has closed its output but does not end
             self.process.kill()
             code = self.process.wait()
         assert self.process.stdout is not None
@@ -124,7 +128,7 @@ class _Worker:
 
 
 def _start(name: str, job: Job) -> _Worker:
-    """Start the process of a cluster; its job goes to standard input."""
+    """Start the worker process of a cluster and send its job to standard input."""
     errors = tempfile.TemporaryFile()  # noqa: SIM115 # closed in `end`
     paths = os.pathsep.join(p for p in sys.path if p)
     process = subprocess.Popen(
@@ -133,7 +137,7 @@ def _start(name: str, job: Job) -> _Worker:
         stdout=subprocess.PIPE,
         stderr=errors,
         env={**os.environ, "PYTHONPATH": paths},
-        start_new_session=True,  # Ctrl-C reaches the worker from here only
+        start_new_session=True,  # the worker gets Ctrl-C only from this process
     )
     assert process.stdin is not None
     with contextlib.suppress(BrokenPipeError), process.stdin as stream:
@@ -142,7 +146,7 @@ def _start(name: str, job: Job) -> _Worker:
 
 
 def _stop(workers: list[_Worker]) -> None:
-    """End processes as Ctrl-C would; kill those that do not end."""
+    """End processes with SIGTERM; kill those that do not end."""
     for worker in workers:
         with contextlib.suppress(ProcessLookupError):
             worker.process.terminate()
@@ -162,11 +166,12 @@ def read_all(
     timeout: float | None,
     notify: Callable[[str, Message], None],
 ) -> Generator[ClusterRun, None, None]:
-    """Read the clusters and yield each as it ends.
+    """Read the clusters and yield each result when it is complete.
 
-    at_once: number of clusters; timeout: seconds for all, None for no limit; notify: takes the name
-    of a cluster and each message of its worker. Clusters that are not finished in time are stopped
-    and reported with a reason. No process is left, however the caller ends.
+    at_once: number of clusters at the same time; timeout: seconds for all, None for no limit;
+             notify: called with the name of a cluster and each message of its worker. Clusters that
+             are not finished in time are stopped
+    and reported with a reason. No process remains, even if the caller fails.
     """
     waiting = deque(jobs.items())
     until = None if timeout is None else time.monotonic() + timeout

@@ -17,7 +17,7 @@ from gpcatalog.probes.target import parameters
 NAME = "gpcatalog.toml"
 CLUSTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-# what the metrics of a report have as labels already; a test compares them
+# labels of the metrics of a report; a test compares them
 OWN_LABELS = frozenset(
     "beyond catalog client cluster content database generation host kind limit max_bytes part port product"
     " rule schema server severity state statement statistic status storage subject table"
@@ -31,11 +31,11 @@ class ClusterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
 
     conninfo:  a connection string or URI without a password, such as "service=sales"
     databases: patterns of databases; templates and databases without CONNECT are never read
-    exclude:   patterns of databases that are left out
+    exclude:   patterns of databases that are not read
     policy:    policy file for plans, relative to the fleet file
     limits:    limits of plans, as in a policy, instead of those of the policy
     labels:    labels of this cluster in metrics and JSON, in addition to those of the fleet
-    schedule:  when a timer audits it: "hourly", "daily", "weekly" or an OnCalendar expression
+    schedule:  time of the scheduled audit: "hourly", "daily", "weekly" or an OnCalendar expression
     """
 
     conninfo: str
@@ -48,7 +48,7 @@ class ClusterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
 
 
 class FleetFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The file as it is written; each cluster is converted by itself, so that messages name it."""
+    """The file as written; each cluster is converted separately, so that messages name it."""
 
     jobs: Annotated[int, msgspec.Meta(ge=1, le=64)] = 4
     timeout: str | float = ""
@@ -58,9 +58,9 @@ class FleetFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class Fleet(msgspec.Struct, frozen=True, kw_only=True):
-    """The clusters of a fleet file, in its order.
+    """The clusters of a fleet file, in the order of the file.
 
-    jobs:    clusters that are read at once
+    jobs:    clusters that are read at the same time
     timeout: seconds for a whole run; None: no limit
     """
 
@@ -71,7 +71,9 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     clusters: dict[str, ClusterSettings]
 
     def chosen(self, names: list[str]) -> dict[str, ClusterSettings]:
-        """The clusters named, in the file's order; all without names. Raises CatalogError (2)."""
+        """The given clusters in the order of the file; all if no name is given. Raises CatalogError
+        (2).
+        """
         for name in names:
             if name not in self.clusters:
                 raise CatalogError(
@@ -81,23 +83,25 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
         return {k: v for k, v in self.clusters.items() if not names or k in names}
 
     def policy_of(self, cluster: ClusterSettings) -> Path | None:
-        """The policy file of a cluster, relative to the fleet file."""
+        """The path of the policy file of a cluster; policies are relative to the fleet file."""
         return self.file.parent / Path(cluster.policy).expanduser() if cluster.policy else None
 
     def schedule_of(self, cluster: ClusterSettings) -> str:
-        """When a timer audits a cluster: its own schedule, the fleet's, or daily."""
+        """The schedule of the audit of a cluster: its own, else that of the fleet, else daily."""
         return cluster.schedule or self.schedule or "daily"
 
 
 def places() -> list[Path]:
-    """Where the fleet file is looked for, by the XDG base directory specification."""
+    """Paths where the fleet file is searched, by the XDG base directory specification."""
     user = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
     system = (os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")
     return [Path(folder) / "gpcatalog" / NAME for folder in (user, *filter(None, system))]
 
 
 def find(named: str) -> Path:
-    """The fleet file: the one named, or the first that exists. Raises CatalogError (2)."""
+    """The path of the fleet file: the given one, or the first that exists. Raises CatalogError
+    (2).
+    """
     if named:
         return Path(named)
     for path in places():
@@ -110,7 +114,7 @@ def find(named: str) -> Path:
 
 
 def _without_password(conninfo: str, where: str) -> None:
-    """Raise CatalogError for a connection string that is none or has a password in it."""
+    """Raise CatalogError for a connection string that is invalid or contains a password."""
     try:
         found = parameters(conninfo)
     except CatalogError as e:
@@ -124,7 +128,9 @@ def _without_password(conninfo: str, where: str) -> None:
 
 
 def _labels(labels: dict[str, str], where: str) -> None:
-    """Raise CatalogError for a label that Prometheus or a metric of a report does not allow."""
+    """Raise CatalogError for a label that Prometheus does not allow or that metrics of a report
+    already use.
+    """
     for name in labels:
         if not _LABEL.fullmatch(name) or name.startswith("__"):
             raise CatalogError(
@@ -141,7 +147,7 @@ def _labels(labels: dict[str, str], where: str) -> None:
 def _cluster(
     name: str, raw: dict[str, Any], labels: dict[str, str], origin: str
 ) -> ClusterSettings:
-    """One cluster of the file with the fleet's labels. Raises CatalogError (2)."""
+    """Convert one cluster of the file and add the labels of the fleet. Raises CatalogError (2)."""
     table = f"cluster.{name}"
     if not CLUSTER_NAME.fullmatch(name):
         raise CatalogError(
@@ -160,13 +166,13 @@ def _cluster(
 
 
 def loads(text: str, file: Path) -> Fleet:
-    """The fleet in a TOML text.
+    """Parse the fleet file from a TOML text.
 
-    Raises CatalogError (2) for an unknown key, a password, a label that metrics have already.
+    Raises CatalogError (2) for an unknown key, a password, or a label that metrics already use.
     """
     origin = str(file)
     tables = toml_settings.parse(text, origin)
-    tables.pop("check", None)  # settings of `gpcatalog check` may be in a file of the same name
+    tables.pop("check", None)  # the same file may also contain settings of `gpcatalog check`
     raw = toml_settings.as_settings(tables, FleetFile, origin, hint=_FORMS)
     if not raw.cluster:
         raise CatalogError(
@@ -190,6 +196,6 @@ def loads(text: str, file: Path) -> Fleet:
 
 
 def read(named: str = "") -> Fleet:
-    """The fleet file that is named, or that is found. Raises CatalogError (2)."""
+    """Read the given fleet file, or the one that is found. Raises CatalogError (2)."""
     file = find(named)
     return loads(toml_settings.read_text(file, "fleet file"), file)

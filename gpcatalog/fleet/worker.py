@@ -13,7 +13,7 @@ from gpcatalog.fleet.patterns import choose
 if TYPE_CHECKING:
     from gpcatalog.probes.timeouts import Timeouts
 
-MAINTENANCE = "postgres"  # the database that lists the others where the connection names none
+MAINTENANCE = "postgres"  # the database to list the others, if the connection string names none
 
 
 def _databases(job: Job, base: str, timeouts: Timeouts) -> list[str]:
@@ -55,7 +55,9 @@ def _take(job: Job, conninfo: str, name: str, send: Callable[[Message], None]) -
 
 
 def read_cluster(job: Job, send: Callable[[Message], None]) -> None:
-    """Take the snapshots of a job and report each; a database that fails does not end the others."""
+    """Take the snapshots of a job and report each; the others are taken even if one database
+    fails.
+    """
     from gpcatalog.probes.target import of_database, parameters
     from gpcatalog.probes.timeouts import Timeouts
 

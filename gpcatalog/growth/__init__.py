@@ -1,1 +1,3 @@
-"""What changed between the snapshots of a series, how fast, and when limits will be reached."""
+"""Changes between the snapshots of a series, their rates, and the dates when limits will be
+reached.
+"""

@@ -1,4 +1,4 @@
-"""Points in time to growth, rates and forecast."""
+"""Compute growth, rates and forecasts from points in time."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from gpcatalog.model.quantity import plural
 from gpcatalog.model.timing import Curve, Timing
 
 DAY = 86400.0
-TOP = 50  # tables and schemas kept
-APART = 1.25  # ratio to the median segment from which on a segment diverges
-APART_BYTES = 1 << 20  # and at least by so much
+TOP = 50  # tables and schemas in a result
+APART = 1.25  # lowest ratio to the median segment that is reported as divergence
+APART_BYTES = 1 << 20  # lowest difference in bytes to the median segment that is reported
 SHRANK = 0.8
-SHORTEST = 1.0  # days of a series below which nothing is forecast: a day's rhythm is not in it
-SHOWN = timedelta(days=14)  # of days on which relations were created or altered, at least
+SHORTEST = 1.0  # days; a shorter series has no forecast, because it lacks the daily cycle
+SHOWN = timedelta(days=14)  # shortest period of the days on which relations were created or altered
 FAR = timedelta(days=20 * 365)
 CURVES = {
     "scan": "catalog scan",
@@ -47,7 +47,7 @@ def _has_segments(points: Sequence[Point]) -> bool:
 
 
 def _entry(points: Sequence[Point]) -> str:
-    """What names of series add for the coordinator; empty on a server without segments."""
+    """The addition to names of series of the coordinator; empty on a server without segments."""
     return ", coordinator" if _has_segments(points) else ""
 
 
@@ -86,7 +86,7 @@ def _median(values: Sequence[int]) -> int:
 
 
 def _all_series(points: Sequence[Point], days: Sequence[float]) -> list[Series]:
-    """Every series that at least one point has values of."""
+    """All series for which at least one point has values."""
     found = [
         *_relation_series(points, days),
         *_catalog_series(points, days),
@@ -128,7 +128,7 @@ def _relation_series(points: Sequence[Point], days: Sequence[float]) -> list[Ser
 
 
 def _catalog_series(points: Sequence[Point], days: Sequence[float]) -> list[Series | None]:
-    """Bytes of catalogs: of the coordinator or server, of segments, and reclaimable ones."""
+    """Bytes of catalogs: of the coordinator or server, of segments, and reclaimable bytes."""
     segments = [[p.bytes_of(c) for c in p.contents if c >= 0] for p in points]
     found = [
         _series(
@@ -169,8 +169,10 @@ def _catalog_series(points: Sequence[Point], days: Sequence[float]) -> list[Seri
 def _counted_alike(
     points: Sequence[Point], value: Callable[[Point], int | None]
 ) -> list[float | None]:
-    """A number of files of each point; None where it was not counted as the newest one was."""
-    # a sample counts the files of each instance, too
+    """A number of files of each point; None if it was counted differently than in the newest
+    point.
+    """
+    # the files of each instance are counted in a sample, too
     bases = [p.files_basis.replace("sample", "directory") for p in points]
     found = [
         value(p) if basis and basis == bases[-1] else None
@@ -180,7 +182,7 @@ def _counted_alike(
 
 
 def _file_series(points: Sequence[Point], days: Sequence[float]) -> Series | None:
-    """All files of the database, which an audit reports too."""
+    """All files of the database, as in the audit."""
     counted = _counted_alike(points, lambda p: p.files)
     where = "all segments" if _has_segments(points) else "this server"
     return _series(f"files, {where}", "files", days, counted)
@@ -265,8 +267,8 @@ def _diverging(points: Sequence[Point]) -> list[Divergence]:
 
 
 def _moves(points: Sequence[Point]) -> tuple[Counter[int], Counter[int], int]:
-    """Leaves added and dropped by root between snapshots that both list their leaves, and how many
-    such pairs there were.
+    """Leaves added and dropped by root between consecutive snapshots, and the number of pairs of
+    snapshots that both list their leaves.
     """
     added: Counter[int] = Counter()
     dropped: Counter[int] = Counter()
@@ -275,7 +277,7 @@ def _moves(points: Sequence[Point]) -> tuple[Counter[int], Counter[int], int]:
             added.update(point.moves.added)
             dropped.update(point.moves.dropped)
             continue
-        for root, (old, new) in point.changes.items():  # what came and went in between is not seen
+        for root, (old, new) in point.changes.items():  # short-lived leaves are unknown
             net = (new.leaves if new else 0) - (old.leaves if old else 0)
             (added if net > 0 else dropped)[root] += abs(net)
     return +added, +dropped, sum(point.moves is not None for point in points[1:])
@@ -349,8 +351,8 @@ def _growers(
 
 
 def _churn(points: Sequence[Point], days: float) -> list[Churn]:
-    """What passed through pg_class and pg_attribute; counters that went back (a restart, a reset)
-    start anew.
+    """Rows that were inserted into and deleted from pg_class and pg_attribute. Counters that
+    decreased (after a restart or a reset) count from 0.
     """
     counted: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
     for old, new in itertools.pairwise(points):
@@ -393,9 +395,9 @@ def _churn(points: Sequence[Point], days: float) -> list[Churn]:
 def reach(
     *, now: float, limit: float, line: TrendLine | None, last: datetime, x: float
 ) -> tuple[str, date | None, date | None, date | None]:
-    """State, expected, earliest and latest day for a limit.
+    """The state of a limit, and the expected, earliest and latest day when it will be reached.
 
-    now, last: the last measurement and its time, from which the slopes of the line are carried on
+    now, last: the last measurement and its time, from which the slopes of the line are extended
     x:         days from the first measurement to the last
 
     >>> last = datetime(2026, 1, 1)
@@ -464,7 +466,8 @@ def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]
         ages = [None if p.xid_age is None else float(p.xid_age) for p in points]
         found = last.xid_limits
         stop = Limit("transactions-age", found.stop, "transactions", found.source)
-        # below this age the server freezes by itself, and the age falls: a line would not say so
+        # below this age the server freezes automatically, and the age decreases: a line does not
+        # show this
         if not found.freezes or last.xid_age >= found.finding:
             wanted.append(("age of the oldest transaction", ages, stop))
     out = []
@@ -486,9 +489,9 @@ def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]
 
 
 def curves(series: Sequence[Sequence[Timing]], *, generation: str) -> list[Curve]:
-    """Timings of catalog queries against leaves, with the slope of this server.
+    """Durations of catalog queries by number of leaves, with the slope on this server.
 
-    Slopes are ms for every 10,000 leaves. Greenplum has the published slope beside its own.
+    Slopes are ms per 10,000 leaves. For Greenplum, the published slope is added.
     """
     out = []
     published = limits.CATALOG_QUERY_SLOPE if is_greenplum(generation) else None
@@ -507,7 +510,7 @@ def curves(series: Sequence[Sequence[Timing]], *, generation: str) -> list[Curve
             else None
         )
         if line is not None and (line.slope <= 0 or (line.low is not None and line.low <= 0)):
-            line = None  # other causes outweigh the leaves: no slope of theirs can be seen
+            line = None  # other causes outweigh the leaves: there is no usable slope
             state = "no clear effect of the number of leaves"
         else:
             state = "" if line is not None else "too few points"
@@ -557,7 +560,7 @@ def _last_operations(point: Point) -> list[LastOperation]:
 
 
 def build(points: Sequence[Point], skipped: Sequence[tuple[str, str]] = ()) -> Growth:
-    """Growth over at least one point; with one alone there is no rate and no forecast."""
+    """Growth over at least one point; one point alone has no rate and no forecast."""
     first, last = points[0], points[-1]
     days = _days(points)
     added, dropped, pairs = _moves(points)

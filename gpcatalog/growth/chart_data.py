@@ -1,5 +1,5 @@
-"""What the charts of the page need from one snapshot: files by storage, file sizes, leaves by
-grain, all tables.
+"""The data of one snapshot for the charts of the page: files by storage, file sizes, leaves by
+partition grain, and all tables.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ GRAINS = ("hour", "day", "week", "month", "quarter", "year", "longer", "list", "
 
 
 class FilesOf(msgspec.Struct, frozen=True):
-    """Files of one storage on one segment, derived by the cost model, indexes and auxiliary
-    relations included.
+    """Files of one storage type on one segment, derived by the cost model, including indexes and
+    auxiliary relations.
 
-    now: as filled as it is; full: every leaf and table held rows; as_row: those of now,
-         append-optimized ones stored as ao_row
+    now: in the current state; full: if every leaf and table contained rows; as_row: in the current
+         state, with ao_row instead of ao_column
     """
 
     storage: str
@@ -35,7 +35,7 @@ class FilesOf(msgspec.Struct, frozen=True):
 
 
 class Grain(msgspec.Struct, frozen=True):
-    """Partitioned tables whose first level is cut alike. median, most: leaves of a table."""
+    """Partitioned tables whose first level has the same grain. median, most: leaves of a table."""
 
     grain: str
     tables: int
@@ -45,8 +45,8 @@ class Grain(msgspec.Struct, frozen=True):
 
 
 class TableLine(msgspec.Struct, kw_only=True, frozen=True):
-    """One table; rows of pg_class and pg_attribute on each instance; files and bytes of all
-    segments, None when not read.
+    """One table: rows of pg_class and pg_attribute on each instance; files and bytes on all
+    segments, None if not read.
     """
 
     schema: str
@@ -61,10 +61,10 @@ class TableLine(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """Of one snapshot.
+    """The chart data of one snapshot.
 
-    sizes: files by bucket of limits.FILE_BUCKETS, each leaf with its average file; empty when sizes
-    were not read.
+    sizes: files by bucket of limits.FILE_BUCKETS, each leaf with its average file size; empty if
+           sizes were not read.
     """
 
     files: tuple[FilesOf, ...]
@@ -132,8 +132,8 @@ def _sizes(snapshot: Snapshot) -> tuple[int, ...]:
     return tuple(counts.get(n, 0) for n in range(len(FILE_BUCKETS)))
 
 
-SAMPLED = 25  # bounds of a table that are read for its grain
-# the longest median width, in days, of partitions of a grain
+SAMPLED = 25  # bounds of a table that are read to determine its grain
+# largest median width of partitions, in days, for each grain
 _WIDEST = (
     ("hour", 0.5),
     ("day", 1.5),
@@ -145,9 +145,9 @@ _WIDEST = (
 
 
 def _grain(bounds: list[str], key_types: str) -> str:
-    """The grain of a table's first level, by a sample of its bounds.
+    """The grain of the first level of a table, from a sample of its bounds.
 
-    key_types: of that level, as the snapshot keeps them
+    key_types: types of the key of that level, as stored in the snapshot
 
     >>> _grain(["FOR VALUES FROM ('2024-01-01') TO ('2024-02-01')"], "date")
     'month'
@@ -178,7 +178,7 @@ def _grains(snapshot: Snapshot) -> tuple[Grain, ...]:
         for r in snapshot.rows("SELECT root, key_types FROM partition_key WHERE level = 0")
     }
     sampled: dict[int, list[str]] = {}
-    # a snapshot puts each text together when it is read: for the sample alone here
+    # DuckDB builds the text of a bound when it is read: read only the sample
     for r in snapshot.rows(
         "SELECT root, bound FROM relation WHERE oid IN (SELECT unnest(arg_min(oid, bound_key,"
         f" {SAMPLED})) FROM relation WHERE level = 1 AND NOT is_default GROUP BY root) AND bound IS"
@@ -199,7 +199,7 @@ def _grains(snapshot: Snapshot) -> tuple[Grain, ...]:
 
 
 def picture(snapshot: Snapshot) -> Picture:
-    """The picture of one snapshot; a pruned one has its tables alone."""
+    """Return the chart data of one snapshot; for a pruned one, its tables only."""
     rows = snapshot.rows('SELECT * FROM root_total ORDER BY attribute_rows DESC, "schema", name')
     tables = tuple(
         TableLine(

@@ -1,6 +1,7 @@
-"""What was read of stored snapshots, in a file beside them.
+"""Cached data of stored snapshots, in a file in the folder of the series.
 
-It saves time only: what is missing or does not fit its snapshot is read from the snapshot again.
+The cache only saves time: data that is missing or does not match its snapshot is read from the
+snapshot again.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from gpcatalog.store import series
 from gpcatalog.store.snapshot import SUFFIX
 
 FILE = ".points"
-FORMAT = f"1 {__version__}"  # another version of the program may read other figures
-Identity = tuple[str, int, int]  # name, bytes and time of change in ns of a snapshot file
+FORMAT = f"1 {__version__}"  # another version of the program may read different data
+Identity = tuple[str, int, int]  # name, size in bytes, modification time in ns of a snapshot file
 
 
 class Entry(msgspec.Struct, kw_only=True, frozen=True):
-    """What was read of one snapshot.
+    """The cached data of one snapshot.
 
-    before: the snapshot whose tables the changes are based on; None if all tables are listed
-    roots:  tables by their oid that differ; None for one that is no longer there
-    moves:  leaves compared with the snapshot before; None where they were not
+    before: the snapshot that the changes of tables refer to; None if all tables are listed
+    roots:  tables that differ, by oid; None for a table that no longer exists
+    moves:  leaves compared with the snapshot before; None if they were not compared
     """
 
     identity: Identity
@@ -37,35 +38,37 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True):
     moves: Moves | None
 
     def present(self) -> Iterable[tuple[int, Root]]:
-        """The tables that are there."""
+        """The tables that exist."""
         return ((oid, root) for oid, root in self.roots if root is not None)
 
 
 class _File(msgspec.Struct, kw_only=True, frozen=True):
-    """The file: entries in order of time. format: of this version of the program only."""
+    """The cache file: entries by time. format: valid for this version of the program only."""
 
     format: str
     entries: list[Entry]
 
 
 def identity_of(path: Path) -> Identity:
-    """Name, size and time of a snapshot file; a changed file has others. Raises OSError."""
+    """Name, size and modification time of a snapshot file, to detect changes. Raises OSError."""
     found = path.stat()
     return path.name, found.st_size, found.st_mtime_ns
 
 
 def _stored(place: Path) -> bool:
-    """Whether the folder is one of the stored series: nothing is written elsewhere."""
+    """Whether the folder is one of the stored series; cache files are not written to other
+    folders.
+    """
     return place.resolve().is_relative_to(series.home().resolve())
 
 
 def whole(place: Path, paths: Iterable[Path]) -> bool:
-    """Whether these files are all snapshots of a stored series."""
+    """Whether these files are all the snapshots of a stored series."""
     return _stored(place) and set(place.glob(f"*{SUFFIX}")) <= set(paths)
 
 
 def read(place: Path) -> dict[Path, Entry]:
-    """The entries of a folder whose snapshots have not changed."""
+    """Read the entries of a folder whose snapshots have not changed."""
     if not _stored(place):
         return {}
     try:
@@ -84,7 +87,7 @@ def read(place: Path) -> dict[Path, Entry]:
 
 
 def write(place: Path, entries: Sequence[Entry]) -> None:
-    """Keep these entries. A folder that cannot be written has none."""
+    """Write these entries. If the folder cannot be written, there is no cache."""
     draft = place / f"{FILE}.{os.getpid()}.partial"
     content = msgspec.msgpack.encode(_File(format=FORMAT, entries=list(entries)))
     with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""A snapshot reduced to what growth needs: one point in time."""
+"""The data of a snapshot that growth needs: one point in time."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class CatalogSize(msgspec.Struct, frozen=True):
-    """One catalog on one instance: rows (None when not known), bytes of heap, TOAST and indexes,
-    bytes needed.
+    """One catalog on one instance: rows (None if unknown), bytes of heap, TOAST and indexes, needed
+    bytes.
     """
 
     rows: int | None
@@ -46,7 +46,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose snapshot it is, as in the snapshot's table of the same columns."""
+    """Server and database of a snapshot, as in the table of the snapshot with the same columns."""
 
     product: str
     version: str
@@ -68,7 +68,9 @@ class OperationCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TableOperation(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest operation of a kind on a table and its partitions; done_at in UTC, without a zone."""
+    """The newest operation of one kind on a table and its partitions; done_at in UTC, without time
+    zone.
+    """
 
     schema: str
     name: str
@@ -81,11 +83,12 @@ class TableOperation(msgspec.Struct, frozen=True, kw_only=True):
 class Figures(msgspec.Struct, kw_only=True):
     """The figures of one snapshot.
 
-    by_leaf:       whether it lists its leaves; a pruned one has totals only
+    by_leaf:       whether the snapshot lists its leaves; a pruned one has totals only
     leaves:        leaf partitions; tables: those without partitions
     most_leaves:   of one table; most_class_rows: rows of pg_class of one table, on each instance
-    files_basis:   "directory", "sample" or "catalog" as in audit.files; empty where files were not counted
-    files:         all files of this database, without mirrors; None where they were not counted
+    files_basis:   "directory", "sample" or "catalog" as in audit.files; empty if files were not
+                   counted
+    files:         all files of this database, without mirrors; None if they were not counted
     files_on_fullest_host: on the host with the most files, mirrors included
     xid_age:       of the oldest transaction of any database on any instance
     """
@@ -122,27 +125,27 @@ class Figures(msgspec.Struct, kw_only=True):
 
     @property
     def contents(self) -> list[int]:
-        """Instances that were read, the coordinator first."""
+        """The instances that were read, the coordinator first."""
         return sorted({content for content, _ in self.held})
 
 
 class Moves(msgspec.Struct, frozen=True):
-    """Leaves that came and went between two snapshots, by table."""
+    """Leaves that were added and dropped between two snapshots, by table."""
 
     added: dict[int, int]
     dropped: dict[int, int]
 
 
-# the tables that differ from the snapshot before: what they were, and what they are
+# the tables that differ from the snapshot before: (earlier state, current state)
 Changes = dict[int, tuple[Root | None, Root | None]]
 
 
 class Point(Figures, kw_only=True):
     """One snapshot of a series.
 
-    roots:   all tables; of the first and the last point only, empty in between
-    changes: since the point before; of the first one, nothing
-    moves:   leaves compared one by one with the point before; None where they were not
+    roots:   all tables; for the first and the last point only, empty for the others
+    changes: since the point before; empty for the first point
+    moves:   leaves compared one by one with the point before; None if they were not compared
     """
 
     path: Path
@@ -152,7 +155,7 @@ class Point(Figures, kw_only=True):
 
 
 def timings_of(snapshot: Snapshot) -> list[Timing]:
-    """Everything timed in a snapshot."""
+    """All timings of a snapshot."""
     return [Timing(**row) for row in snapshot.rows("SELECT * FROM timing")]
 
 
@@ -162,7 +165,7 @@ def _slots(snapshot: Snapshot) -> int | None:
 
 
 def _held(snapshot: Snapshot) -> dict[tuple[int, str], CatalogSize]:
-    """Every catalog by instance and name."""
+    """All catalogs by instance and name."""
     return {
         (r["content"], r["relation"]): CatalogSize(
             r["rows"],
@@ -182,7 +185,7 @@ def _held(snapshot: Snapshot) -> dict[tuple[int, str], CatalogSize]:
 
 
 def roots_of(snapshot: Snapshot) -> dict[int, Root]:
-    """Totals of every table, by its oid."""
+    """Totals of all tables, by oid."""
     return {
         r["root"]: Root(
             schema=r["schema"],
@@ -200,10 +203,10 @@ def roots_of(snapshot: Snapshot) -> dict[int, Root]:
 
 
 def leaves_of(snapshot: Snapshot) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Oids of all leaves in order, and the tables they belong to."""
+    """Oids of all leaves in ascending order, and the oids of their tables."""
     import numpy as np
 
-    # sorted here: DuckDB takes several times as much memory for that
+    # sorted here, because DuckDB needs several times as much memory for this
     found = snapshot.columns("SELECT oid, root FROM relation WHERE kind = 'leaf'")
     both = np.asarray(found["oid"], dtype=np.uint64) << np.uint64(32)
     both |= np.asarray(found["root"], dtype=np.uint64)

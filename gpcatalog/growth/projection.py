@@ -1,4 +1,4 @@
-"""A series of measurements continued at its latest pace, as far ahead as it goes back."""
+"""A series of measurements extended at its latest rate, by the length of the series."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from gpcatalog.capacity.trend import recent
 
 DAY = 86_400
-"""Seconds of a day; a series over a shorter time is not carried on."""
+"""Seconds of a day; a shorter series is not extended."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Projection:
-    """Where the trend leads. Times are seconds since 1970.
+    """The extension of a series. Times are seconds since 1970.
 
-    start: time and value of the last measurement; end: at the far end of the line
-    low, high: value at the far end by the lowest and highest slope of the band
+    start: time and value of the last measurement; end: time and value at the end of the line
+    low, high: value at the end with the lowest and highest slope of the band
     """
 
     start: tuple[float, float]
@@ -26,10 +26,10 @@ class Projection:
 
 
 def project(measured: Sequence[tuple[float, float]]) -> Projection | None:
-    """Carry a series of (time, value), oldest first, on by its own length.
+    """Extend a series of (time, value), oldest first, by its own length.
 
-    None where there are too few points for a band of slopes, or less than a day between the first
-    and the last.
+    None if there are too few points for a band of slopes, or less than a day between the first and
+    the last.
 
     >>> project([(n * DAY, 10.0 * n) for n in range(6)]).end
     (864000, 100.0)

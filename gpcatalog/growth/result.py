@@ -1,4 +1,4 @@
-"""The shape of what `growth` says; `--format json` prints it as it stands here."""
+"""The structure of the result of `growth`; `--format json` prints it unchanged."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ SCHEMA = "gpcatalog.growth/1"
 class Series(msgspec.Struct, kw_only=True, frozen=True):
     """One figure over time.
 
-    values:           one a point of `Growth.taken_at`; None where that snapshot lacks it
-    per_day:          slope of a robust line, in units a day; low and high: its band (95 %), None
+    values:           one per point of `Growth.taken_at`; None if the snapshot does not contain it
+    per_day:          slope of a robust line, in units per day; low and high: its band (95 %), None
                       with too few points
-    since_day:        day of the series from which the slope counts: later than 0 where the pace
+    since_day:        day of the series from which the slope is computed: above 0 if the rate
                       changed
     """
 
@@ -34,9 +34,9 @@ class Series(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class InstanceGrowth(msgspec.Struct, kw_only=True, frozen=True):
-    """One catalog on one instance, first and last.
+    """One catalog on one instance, in the first and the last snapshot.
 
-    rows: None when not known; rates: change / days, None for no time between.
+    rows: None if unknown; rates: change / days, None if no time has passed.
     """
 
     content: int
@@ -50,11 +50,11 @@ class InstanceGrowth(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Divergence(msgspec.Struct, kw_only=True, frozen=True):
-    """A segment whose catalog is of another size than its fellows'.
+    """A segment whose catalog differs in size from that of the other segments.
 
-    ratio:     its bytes / the median segment's; then: the same in the first snapshot
-    shrank_at: when it last lost a fifth or more of its bytes while the median did not: it was
-               vacuumed alone
+    ratio:     its bytes / those of the median segment; then: the same in the first snapshot
+    shrank_at: when its bytes last decreased by a fifth or more while the median did not: only this
+               segment was vacuumed
     """
 
     relation: str
@@ -67,9 +67,9 @@ class Divergence(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class GrowingTable(msgspec.Struct, kw_only=True, frozen=True):
-    """A table or schema and what it gained.
+    """The growth of a table or schema.
 
-    added, dropped: leaves that came and went between snapshots.
+    added, dropped: leaves that were added and dropped between snapshots.
 
     state: "there", "new" or "dropped"; rows: of pg_class and pg_attribute on each instance
     """
@@ -87,12 +87,12 @@ class GrowingTable(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Churn(msgspec.Struct, kw_only=True, frozen=True):
-    """Rows that came and went again in a catalog of one instance between two snapshots: temporary
-    tables and rolled-back DDL.
+    """Rows that were inserted into and deleted from a catalog of one instance between two
+    snapshots, by temporary tables and rolled-back DDL.
 
-    inserted, updated, deleted: what the server's statistics counted (rolled-back inserts are in
-        it); net: live rows gained
-    passing: inserted − net, rows that did not stay; per_day: of those
+    inserted, updated, deleted: counts of the server's statistics (rolled-back inserts included);
+        net: increase of live rows
+    passing: inserted − net, rows that were removed again; per_day: of these rows
     """
 
     content: int
@@ -106,10 +106,11 @@ class Churn(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class OperationDay(msgspec.Struct, frozen=True):
-    """What pg_stat_last_operation of the newest snapshot tells of a day (UTC): relations that still
-    exist, by their last act of a kind.
+    """Operations of one day (UTC) in pg_stat_last_operation of the newest snapshot: relations that
+    still exist, by their last operation of each kind.
 
-    created, altered, truncated: relations, leaves among them; leaves_created: of the created
+    created, altered, truncated: relations including leaves; leaves_created: leaves of the created
+        ones
     """
 
     day: date
@@ -122,7 +123,7 @@ class OperationDay(msgspec.Struct, frozen=True):
 class LastOperation(msgspec.Struct, kw_only=True, frozen=True):
     """The newest CREATE, ALTER or TRUNCATE of a table (leaves are left out).
 
-    detail: what was altered, as the server names it.
+    detail: what was altered, in the words of the server.
     """
 
     schema: str
@@ -134,12 +135,12 @@ class LastOperation(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Forecast(msgspec.Struct, kw_only=True, frozen=True):
-    """When one limit will be reached.
+    """The forecast of one limit.
 
-    state:    "over", "reached" (a date is given), "not growing", "far" (not within 20 years), "too
+    state:    "over", "reached" (there is a date), "not growing", "far" (not within 20 years), "too
               few points", "too short a time" (the series spans less than a day)
-    expected: by the line; earliest, latest: by its band; latest None: the band's slow end never
-              reaches it
+    expected: by the line; earliest, latest: by its band; latest None: with the lowest slope of the
+              band the limit is never reached
     since_day: as in Series
     """
 
@@ -161,7 +162,7 @@ class Forecast(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Growth(msgspec.Struct, kw_only=True, frozen=True):
-    """Everything between the first and the last snapshot of a series. skipped: (file, reason)."""
+    """The growth between the first and the last snapshot of a series. skipped: (file, reason)."""
 
     product: str
     version: str

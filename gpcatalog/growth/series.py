@@ -1,7 +1,7 @@
-"""The points of a series of snapshots, and what changed from each to the next.
+"""The points of a series of snapshots, and the changes from each point to the next.
 
-Reading a snapshot takes some hundredths of a second, so what was read is kept in a file beside the
-stored snapshots: the next call reads what is new.
+Reading a snapshot takes some hundredths of a second. The data is therefore cached in a file in the
+folder of the stored snapshots, and the next call reads only new snapshots.
 """
 
 from __future__ import annotations
@@ -33,25 +33,26 @@ from gpcatalog.store.snapshot import Snapshot
 if TYPE_CHECKING:
     import numpy as np
 
-# the newest snapshots whose leaves are compared one by one; older ones by their totals
+# number of the newest snapshots whose leaves are compared one by one; older ones are compared by
+# totals
 LEAVES_COMPARED = 31
-# and of those so many that their leaves add up to no more: 8 bytes each in memory
+# and at most this many leaves in these snapshots together: 8 bytes each in memory
 LEAVES_HELD = 8_000_000
-# leaves of a snapshot that stay in memory after it was read, until it is compared
+# a snapshot with at most this many leaves keeps them in memory after reading, until it is compared
 LEAVES_AT_HAND = 50_000
-# bytes of a file up to which several are read at once: 200,000 leaves take 3.5 MB
+# largest size in bytes of files that are read at the same time: 200,000 leaves take 3.5 MB
 BYTES_TOGETHER = 4 << 20
 Result = TypeVar("Result")
 
 
 @dataclass(kw_only=True, eq=False)
 class _Member:
-    """A snapshot of the series: its tables are known in full, or as changes of the one before.
+    """A snapshot of the series: all its tables, or their changes to the snapshot before.
 
-    entry:  what was kept of it; None if it was read now
+    entry:  its cached data; None if it was read now
     roots:  all tables; None if the entry has changes only
-    leaves: oids and roots of its leaves, if they are at hand
-    fresh:  what is to be kept of it from now on; None if the entry remains
+    leaves: oids and roots of its leaves, if they are in memory
+    fresh:  its new entry for the cache; None if the entry is unchanged
     """
 
     path: Path
@@ -64,7 +65,7 @@ class _Member:
 
 
 def _read(path: Path) -> _Member | str:
-    """A snapshot, or why it cannot be used."""
+    """Read a snapshot, or return why it cannot be used."""
     try:
         identity = identity_of(path)
         with Snapshot(path) as snapshot:
@@ -84,7 +85,7 @@ def _read(path: Path) -> _Member | str:
 
 
 def _side_by_side(work: Callable[[Path], Result], paths: Sequence[Path]) -> list[Result]:
-    """Results of a function of each file, in order; DuckDB reads several at once."""
+    """Results of a function of each file, in order; DuckDB reads several files at the same time."""
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
         return list(pool.map(work, paths))
 
@@ -97,8 +98,8 @@ def _small(path: Path) -> bool:
 
 
 def _members(paths: Sequence[Path]) -> dict[Path, _Member | str]:
-    """Every snapshot as it was kept, or read now. Of large ones one at a time: each may take
-    hundreds of megabytes.
+    """All snapshots from the cache, or read now. Large ones are read one at a time, because each
+    may need hundreds of megabytes.
     """
     known = {place: kept.read(place) for place in {path.parent for path in paths}}
     found: dict[Path, _Member | str] = {}
@@ -130,7 +131,7 @@ def _leaves(member: _Member) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]
 
 
 def _compared(old: _Member, new: _Member) -> Moves:
-    """Leaves that came and went between two snapshots that list them."""
+    """Leaves that were added and dropped between two snapshots that list their leaves."""
     import numpy as np
 
     (oids, roots), (oids_before, roots_before) = _leaves(new), _leaves(old)
@@ -156,7 +157,7 @@ def _changes(old: dict[int, Root], new: dict[int, Root]) -> Changes:
 
 
 def _applied(member: _Member, tables: dict[int, Root]) -> tuple[dict[int, Root], Changes]:
-    """The tables of a snapshot, and what differs from those of the one before."""
+    """The tables of a snapshot, and the differences to those of the snapshot before."""
     if member.roots is not None:
         return member.roots, _changes(tables, member.roots)
     assert member.entry is not None
@@ -171,7 +172,9 @@ def _applied(member: _Member, tables: dict[int, Root]) -> tuple[dict[int, Root],
 
 
 def _moves(old: _Member, new: _Member) -> Moves | None:
-    """Leaves compared one by one, or as they were kept; None where one does not list them."""
+    """Compare leaves one by one, or return the cached result; None if one snapshot does not list
+    them.
+    """
     if new.entry is not None and new.entry.moves is not None:
         return new.entry.moves
     if not (old.figures.by_leaf and new.figures.by_leaf):
@@ -182,8 +185,9 @@ def _moves(old: _Member, new: _Member) -> Moves | None:
 def _chain(members: Sequence[_Member], compared: set[Path], ends: set[Path]) -> list[Point]:
     """The points of the snapshots of one database, oldest first.
 
-    compared: those whose leaves are compared with the ones before; ends: those with all tables.
-    Members that are to be kept anew get an entry. Raises CatalogError for a file that changes now.
+    compared: snapshots whose leaves are compared with those of the snapshot before; ends: points
+              with all tables. Members with new data for the cache get an entry. Raises CatalogError
+              if a file can no longer be read.
     """
     out: list[Point] = []
     tables: dict[int, Root] = {}
@@ -191,7 +195,7 @@ def _chain(members: Sequence[_Member], compared: set[Path], ends: set[Path]) -> 
     for member in members:
         before = last.identity if last is not None else None
         if member.entry is not None and member.entry.before not in (None, before):
-            # the snapshot before it was deleted, or there is another one in between now
+            # the snapshot before it was deleted, or another one was added between them
             fresh = _read(member.path)
             if isinstance(fresh, str):
                 raise CatalogError(fresh)
@@ -225,7 +229,7 @@ def _chain(members: Sequence[_Member], compared: set[Path], ends: set[Path]) -> 
 
 
 def _compared_ones(members: Sequence[_Member]) -> set[Path]:
-    """The newest snapshots, so many that their leaves fit into memory."""
+    """The newest snapshots whose leaves fit into memory together."""
     found: set[Path] = set()
     held = 0
     for member in reversed(members[-LEAVES_COMPARED:]):
@@ -237,7 +241,7 @@ def _compared_ones(members: Sequence[_Member]) -> set[Path]:
 
 
 def _keep(paths: Sequence[Path], members: Sequence[_Member]) -> None:
-    """Keep what was read, where the snapshots are whole series."""
+    """Write new data to the cache if the snapshots are complete series."""
     for place in {member.path.parent for member in members if member.fresh is not None}:
         if kept.whole(place, paths):
             entries = [m.fresh or m.entry for m in members if m.path.parent == place]
@@ -247,13 +251,13 @@ def _keep(paths: Sequence[Path], members: Sequence[_Member]) -> None:
 def points(
     paths: Sequence[Path], *, since: timedelta | None = None, until: Path | None = None
 ) -> tuple[list[Point], list[tuple[str, str]]]:
-    """Points of the snapshots of one database, oldest first, and the files left out with the
-    reason.
+    """Points of the snapshots of one database, oldest first, and the files that are left out, with
+    the reasons.
 
-    Left out are files that cannot be read and snapshots of another database: one that was dropped
-    and made anew has another oid. since: how far back from the newest snapshot; until: the
-    snapshot that is the last point, which is not found if it is older. Raises CatalogError when no
-    file is left.
+    Files that cannot be read and snapshots of another database are left out: a database that was
+    dropped and created again has another oid. since: the period before the newest snapshot; until:
+    the snapshot of the last point; it is ignored if it is older than the period. Raises
+    CatalogError if no file remains.
     """
     lost: list[tuple[str, str]] = []
     members: list[_Member] = []
@@ -276,7 +280,7 @@ def points(
         databases.setdefault((head.database_oid, head.generation), []).append(member)
     ours = databases.pop((newest.head.database_oid, newest.head.generation))
     for others in databases.values():
-        with contextlib.suppress(CatalogError):  # they are left out anyway
+        with contextlib.suppress(CatalogError):  # they are left out in any case
             _chain(others, set(), set())
     different = "its database differs from that of the newest snapshot: it was recreated, or it is on another server"
     lost += [(member.path.name, different) for member in members if member not in ours]

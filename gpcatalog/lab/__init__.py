@@ -1,1 +1,1 @@
-"""A throwaway local server with a realistic bad catalog."""
+"""A temporary local server with a realistic bloated catalog."""

@@ -1,4 +1,6 @@
-"""The demo: a private PostgreSQL with the catalog of a shop whose partitions nobody tends."""
+"""The demo: a temporary PostgreSQL server with the catalog of a shop without partition
+maintenance.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pathlib import Path
 
 from gpcatalog.lab.postgres import PrivateServer
 
-# Each step is (what it does, SQL). DO blocks commit as they go: thousands of CREATEs in one
+# Each step is (description, SQL). DO blocks commit repeatedly: thousands of CREATEs in one
 # transaction would need as many locks.
 _DAILY = """
 DO $$
@@ -159,7 +161,7 @@ STEPS = (
     ("tables loaded and dropped", _DROPPED),
     ("2,500 temporary tables", _CHURN),
     ("wide tables exported and dropped", _WIDE),
-    # a two-phase commit whose coordinator died: what it could still see, VACUUM must keep
+    # a two-phase commit whose coordinator failed: VACUUM must keep all rows that it could still see
     (
         "a forgotten prepared transaction",
         "BEGIN; CREATE TABLE staging.forgotten (a int); PREPARE TRANSACTION 'nightly-load-4711'",
@@ -168,7 +170,7 @@ STEPS = (
 
 
 def fill(conninfo: str, progress: Callable[[str], None] = lambda _: None) -> None:
-    """Run the demo's DDL against an empty database; about 9,500 leaf partitions."""
+    """Run the DDL of the demo in an empty database; it creates about 9,500 leaf partitions."""
     import psycopg
 
     with psycopg.connect(conninfo, autocommit=True) as conn:
@@ -181,15 +183,15 @@ def fill(conninfo: str, progress: Callable[[str], None] = lambda _: None) -> Non
 def demo_server(
     progress: Callable[[str], None] = lambda _: None, *, keep_at: Path | None = None
 ) -> Iterator[PrivateServer]:
-    """A private PostgreSQL whose database "shop" is filled with a bad catalog; removed at the end
-    unless kept by name.
+    """A temporary PostgreSQL server with a bloated catalog in database "shop"; it is removed at the
+    end unless keep_at is given.
 
-    Raises CatalogError when no server binaries are found or it does not start.
+    Raises CatalogError if no server binaries are found or the server does not start.
     """
     import psycopg
 
     progress("demo: starting a temporary PostgreSQL server")
-    # nothing vacuums here: the dead rows of the demo are to be seen
+    # autovacuum is off, so that the dead rows of the demo remain visible
     settings = {"autovacuum": "off", "max_prepared_transactions": "10"}
     with PrivateServer(settings=settings, keep_at=keep_at) as server:
         with psycopg.connect(server.conninfo(), autocommit=True) as conn:

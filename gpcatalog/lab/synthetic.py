@@ -1,5 +1,5 @@
-"""Snapshots of clusters that do not exist: partitioned tables of any number, written straight into
-the store's schema.
+"""Snapshots of fictitious clusters: any number of partitioned tables, written directly into the
+schema of the store.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ _BANNERS = {
 class Spec:
     """One partitioned table.
 
-    step:    "hour", "day", "month" (date or timestamp keys) or "integer" (`width` numbers a leaf)
+    step:    "hour", "day", "month" (date or timestamp keys) or "integer" (`width` numbers per leaf)
     start:   first lower bound; a date, or a number for integer keys
     leaves:  partitions of the first level
-    lists:   0, or so many list subpartitions under each (two levels)
-    filled:  share of the partitions that hold rows, the oldest ones; newer are premade and empty
-    every_filled: of those, one in so many holds rows
-    default, default_filled: whether it has a default partition, and whether that holds rows
+    lists:   number of list subpartitions of each of them (two levels), or 0
+    filled:  share of the partitions that contain rows, the oldest ones; newer ones were created in
+             advance and are empty
+    every_filled: of those, only every n-th one contains rows
+    default, default_filled: whether it has a default partition, and whether that contains rows
     bytes:   bytes of a filled leaf on all segments; None for a snapshot without sizes
     """
 
@@ -70,7 +71,7 @@ class Spec:
 
 
 def _bound(spec: Spec, generation: str) -> tuple[str, str]:
-    """SQL over position `i` for the bound of the first level, and the key's type."""
+    """SQL expression in position `i` for the bound of the first level, and the type of the key."""
     if spec.step == "integer":
         assert isinstance(spec.start, int)
         low, high = f"({spec.start} + i * {spec.width})", f"({spec.start} + (i + 1) * {spec.width})"
@@ -94,7 +95,9 @@ def _bound(spec: Spec, generation: str) -> tuple[str, str]:
 
 
 class _Table:
-    """SQL of one table of relations from an oid on; `i` is the position of a partition."""
+    """The SQL that writes one table to `relation`, with oids from `oid` on; `i` is the position of
+    a partition.
+    """
 
     def __init__(self, spec: Spec, generation: str, *, oid: int, segments: int) -> None:
         self.spec = spec
@@ -118,7 +121,7 @@ class _Table:
     )
 
     def top(self) -> str:
-        """The statement that writes the root."""
+        """The statement that inserts the root."""
         spec, root = self.spec, self.root
         return (
             f"{self.insert} VALUES ({root}, '{spec.schema}', '{spec.name}', {root}, NULL, 0,"
@@ -126,15 +129,15 @@ class _Table:
         )
 
     def rows(self) -> str:
-        """Rows that the server estimates in a leaf."""
+        """SQL expression for the estimated rows of a leaf."""
         size = self.spec.bytes
         if size is None:
             return "0"
         return f"CASE WHEN {self.filled} THEN {max(1, size // 200)}.0 ELSE 0.0 END"
 
     def sizes(self) -> str:
-        """What is known of a leaf: filled, files, bytes and bytes on the fullest segment."""
-        # sizes differ from leaf to leaf, the same way on every run
+        """SQL expressions for a leaf: filled, files, bytes, and bytes on the fullest segment."""
+        # sizes differ between leaves, but not between runs
         size = (
             "NULL"
             if self.spec.bytes is None
@@ -153,7 +156,7 @@ class _Table:
         return f"{self.filled}, {files}, {size}, ({size} / {self.segments} * 1.1)::BIGINT"
 
     def leaves(self, oid: int) -> str:
-        """The statement that writes leaves below the root, from this oid on."""
+        """The statement that inserts leaves below the root, from this oid on."""
         spec, root = self.spec, self.root
         return (
             f"{self.insert} SELECT {oid} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1),"
@@ -162,7 +165,7 @@ class _Table:
         )
 
     def middles(self, oid: int) -> str:
-        """The statement that writes partitions with partitions of their own."""
+        """The statement that inserts intermediate partitions, from this oid on."""
         spec, root = self.spec, self.root
         return (
             f"{self.insert} SELECT {oid} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1),"
@@ -171,7 +174,7 @@ class _Table:
         )
 
     def lists(self, middle: int, oid: int) -> str:
-        """The statement that writes list subpartitions of the partitions from oid `middle` on."""
+        """The statement that inserts list subpartitions of the partitions from oid `middle` on."""
         spec, root = self.spec, self.root
         values = (
             "'VALUES (''v' || j || '''::text)'"
@@ -186,7 +189,7 @@ class _Table:
         )
 
     def default(self, oid: int) -> str:
-        """The statement that writes the default partition."""
+        """The statement that inserts the default partition."""
         spec, root = self.spec, self.root
         return (
             f"{self.insert} VALUES ({oid}, '{spec.schema}', '{spec.name}_1_prt_other', {root},"
@@ -195,7 +198,7 @@ class _Table:
         )
 
     def keys(self) -> list[dict[str, Any]]:
-        """Its rows of partition_key."""
+        """The rows of partition_key for the table."""
         deep = self.spec.lists > 0
         levels = [("range", "d", self.key_type), ("list", "region", "text")]
         return [
@@ -212,7 +215,7 @@ class _Table:
 
 
 def _add(writer: Writer, spec: Spec, generation: str, oid: int, segments: int) -> int:
-    """Write one table from `oid` on; returns the next free oid."""
+    """Write one table from `oid` on; return the next free oid."""
     table = _Table(spec, generation, oid=oid, segments=segments)
     writer.execute(table.top())
     following = oid + 1
@@ -232,7 +235,7 @@ def _add(writer: Writer, spec: Spec, generation: str, oid: int, segments: int) -
 
 
 def _instances(generation: str, segments: int) -> list[dict[str, Any]]:
-    """The rows of instance: a coordinator and, on Greenplum, so many segments on four hosts."""
+    """The rows of instance: a coordinator and, on Greenplum, the segments on four hosts."""
     instances: list[dict[str, Any]] = [
         {
             "dbid": 1,
@@ -261,9 +264,9 @@ def _instances(generation: str, segments: int) -> list[dict[str, Any]]:
 def _head(
     writer: Writer, generation: str, segments: int, basis: str, settings: dict[str, int]
 ) -> None:
-    """Write what a snapshot says of the server and of itself.
+    """Write the header of the snapshot: the server, and the snapshot itself.
 
-    basis: how empty leaves were found
+    basis: source of the information which leaves are empty
     """
     banner, product, version, number, block = _BANNERS[generation]
     writer.insert(
@@ -325,11 +328,11 @@ def write(
     segments: int = 32,
     settings: dict[str, int] | None = None,
 ) -> Path:
-    """A snapshot file at `path` holding these tables, as a server of that generation would give it.
+    """Write a snapshot file with these tables, as if it were read from a server of that generation.
 
-    Returns the path.
+    Returns `path`.
 
-    Raises CatalogError when the file cannot be written.
+    Raises CatalogError if the file cannot be written.
     """
     with Writer(path) as writer:
         oid = 20000
@@ -343,11 +346,11 @@ def write(
 
 
 def published(leaves: int = 5_400_000, tables: int = 331) -> list[Spec]:
-    """Tables like those of the published stand (331 AOCO tables of 100 columns, 5.4 million
-    leaves), of several shapes.
+    """Tables of several shapes like those of the published test cluster (331 AOCO tables of 100
+    columns, 5.4 million leaves).
 
-    In turn: days over decades, hours, days by 16 list values, months by 200 list values, round
-    numbers.
+    The shapes alternate: days over decades, hours, days by 16 list values, months by 200 list
+    values, round numbers.
     """
     each = leaves // tables
     shapes = [

@@ -1,3 +1,3 @@
-"""How long the catalog makes people wait: what a probe of DDL writes, lock-slot arithmetic, the
-slope of one's own server.
+"""The time that the catalog costs: rows that a DDL probe writes, lock slots, and the slope on this
+server.
 """

@@ -1,5 +1,5 @@
-"""Lock-slot arithmetic: what a server has, and what statements over its largest tables and a backup
-of all would take.
+"""Lock slots of a server, and the locks that statements over its largest tables and a backup of all
+tables need.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WIDEST = 5
 class Need(msgspec.Struct, frozen=True):
     """Locks that one statement holds at its end on the entry instance; derived from the cost model.
 
-    share: of the lock slots, which all sessions share; None where the settings were not read
+    share: of the lock slots, which all sessions share; None if the settings were not read
     """
 
     statement: str
@@ -31,8 +31,8 @@ class Need(msgspec.Struct, frozen=True):
 
 
 class Slots(msgspec.Struct, frozen=True):
-    """Lock slots of the entry instance (None: settings not read) and what would need how many, most
-    first.
+    """Lock slots of the entry instance (None: settings not read), and the statements that need the
+    most of them, in descending order.
     """
 
     slots: int | None
@@ -41,15 +41,15 @@ class Slots(msgspec.Struct, frozen=True):
 
     @property
     def lacking(self) -> tuple[Need, ...]:
-        """Needs that do not fit, even if nothing else ran."""
+        """Statements that need more than all slots, even without other sessions."""
         return tuple(n for n in self.needs if n.share is not None and n.share > 1)
 
 
 def arithmetic(snapshot: Snapshot) -> Slots:
-    """What DROP, TRUNCATE and SELECT * of the widest tables and a backup of the whole database hold
-    at once.
+    """The locks that DROP, TRUNCATE and SELECT * of the widest tables and a backup of the whole
+    database hold at the same time.
 
-    Needs a snapshot with leaves; a pruned one has no needs.
+    Requires a snapshot with leaves; for a pruned one, the result has no statements.
     """
     rows = snapshot.rows("SELECT name, setting FROM setting WHERE name LIKE 'max%'")
     slots = lock_slots({r["name"]: r["setting"] for r in rows})

@@ -1,4 +1,4 @@
-"""The shape of what `latency` says; `--format json` prints it as it stands here."""
+"""The structure of the result of `latency`; `--format json` prints it unchanged."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Left(msgspec.Struct, kw_only=True, frozen=True):
     """Dead catalog rows on one instance: predicted by the cost model, and counted in the probe's
     own transactions before each ROLLBACK.
 
-    counted: None where the instance could not be counted; predicted_bytes: an estimate, indexes
-             included
+    counted: None if the rows of the instance could not be counted; predicted_bytes: an estimate,
+             indexes included
     """
 
     content: int
@@ -38,8 +38,8 @@ class Left(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Activity(msgspec.Struct, kw_only=True, frozen=True):
-    """DDL of one session at that moment; command: its first words; blocked_by: pid (role, state) of
-    the sessions it waits for.
+    """DDL of one session at that moment. command: its first words; blocked_by: pid (role, state) of
+    the sessions that it waits for.
     """
 
     pid: int
@@ -63,14 +63,14 @@ class ClientSubjects(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Latency(msgspec.Struct, kw_only=True, frozen=True):
-    """How long things took, what DDL would lock, and what the active probe left behind.
+    """Measured durations, locks of DDL, and the dead rows of the active probe.
 
-    log_hours:    how far back the server's log was read; None: it was not asked for
-    log_settings: what decides which statements reach the log
-    statements:   estimated time of statements on the largest tables
-    clients:      what the clients' queries read about, of which timings has the times; None where
+    log_hours:    hours of the server's log that were read; None if not requested
+    log_settings: settings that determine which statements are logged
+    statements:   estimated duration of statements on the largest tables
+    clients:      subjects of the clients' queries, whose durations are in timings; None if
                   --clients was not given
-    startups:     session starts without pg_internal.init; empty where --startup was not given
+    startups:     session starts without pg_internal.init; empty if --startup was not given
     """
 
     product: str
@@ -97,7 +97,9 @@ class Latency(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def client_subjects(snapshot: Snapshot) -> ClientSubjects | None:
-    """What the queries of clients read about; None where the snapshot has no times of theirs."""
+    """The subjects of the clients' queries; None if the snapshot does not contain their
+    durations.
+    """
     if not snapshot.rows("SELECT 1 FROM timing WHERE what = ? LIMIT 1", [CLIENT]):
         return None
     if snapshot.header["grain"] != "leaf" or snapshot.unread("relations"):
@@ -112,7 +114,7 @@ def client_subjects(snapshot: Snapshot) -> ClientSubjects | None:
 
 
 def activity_of(rows: list[dict[str, Any]]) -> tuple[Activity, ...]:
-    """The rows of the probe `ddl_activity`."""
+    """Convert the rows of the probe `ddl_activity`."""
     return tuple(
         Activity(
             pid=r["pid"],

@@ -1,5 +1,5 @@
-"""How long a session start takes longer without pg_internal.init: pages that it reads, and the time
-of one scan of pg_attribute on this server.
+"""The additional time of a session start without pg_internal.init: the pages that it reads, and the
+time of one scan of pg_attribute on this server.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 class Startup(msgspec.Struct, kw_only=True, frozen=True):
     """A session start on one instance.
 
-    pages_read: of pg_attribute, from the front; pages: that pg_attribute has
-    scan_ms:    the fastest scan of all its pages by a query; on segments, of the slowest one
+    pages_read: of pg_attribute, from its start; pages: all pages of pg_attribute
+    scan_ms:    the fastest scan of all its pages by a query; on segments, that of the slowest
+                segment
     start_ms:   pages_read at this speed: an upper bound, because a query does more with each row
     """
 
@@ -31,7 +32,7 @@ class Startup(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def startups(snapshot: Snapshot, timings: Sequence[Timing]) -> tuple[Startup, ...]:
-    """Session starts of every instance whose pages were read and scans timed, the slowest first."""
+    """Session starts of all instances whose pages were read and scans timed, the slowest first."""
     scans = {t.what: t.min_ms for t in timings}
     rows = snapshot.rows(
         "SELECT s.content, s.pages AS pages_read, c.heap_bytes // ? AS pages FROM session_start s"

@@ -1,1 +1,1 @@
-"""Edge in: the only room that talks to a server."""
+"""The only package that connects to a server."""

@@ -18,11 +18,11 @@ from gpcatalog.store.snapshot import Writer
 
 Covered = Callable[..., contextlib.AbstractContextManager[dict[str, Any]]]
 
-KEPT = 1_000  # largest auxiliary relations and indexes that a snapshot stores
-COUNT_SECONDS = 10.0  # after which no further relation is counted
-MAX_FAILURES = 3  # failed statements after which no further relation is counted
+KEPT = 1_000  # number of the largest auxiliary relations and indexes that a snapshot stores
+COUNT_SECONDS = 10.0  # time limit after which no further relation is counted
+MAX_FAILURES = 3  # number of failed statements after which no further relation is counted
 
-# columns of the indexes, from aovisimap.c and aoblkdir.c of Greenplum
+# columns of the indexes, as in aovisimap.c and aoblkdir.c of Greenplum
 _KEYS = {
     VISIBILITY_MAP: "segno:int4,first_row_no:int8",
     BLOCK_DIRECTORY: "segno:int4,columngroup_no:int4,first_row_no:int8",
@@ -74,7 +74,7 @@ def _store(
     counts: dict[tuple[int, int], tuple[int, float]],
     block: int,
 ) -> None:
-    """Write one row per relation or index and segment."""
+    """Write one row per relation or index, and segment."""
     named = {}
     for row in found:
         named[row["oid"]] = (row, row["kind"], row["name"])
@@ -123,7 +123,7 @@ def _count(
     busy: str,
     segments: Sequence[int],
 ) -> dict[tuple[int, int], tuple[int, float]]:
-    """Rows and needed pages of the first relations, by oid and content id."""
+    """Rows and needed pages of the largest relations, by oid and content id."""
     locked = set(map(int, busy.split(", ")))
     block = session.facts["block_size"]
     out: dict[tuple[int, int], tuple[int, float]] = {}

@@ -1,4 +1,4 @@
-"""Probes on one table that scan whole catalogs, asked for several tables together."""
+"""Probes on one table that scan whole catalogs, executed for several tables together."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ TOGETHER = "migration_hanging"
 
 
 class ByTable:
-    """Answers probes as a session does, but asks TOGETHER for all tables at once. Several threads
-    may ask, as many at a time as there are sessions.
+    """Executes probes as a session does, but the probe TOGETHER for all tables at once. Several
+    threads can use it at the same time; each session executes one statement at a time.
 
-    sessions: on one server, one or more; roots: object IDs of the tables
+    sessions: one or more, on one server; roots: object IDs of the tables
     """
 
     def __init__(self, sessions: Sequence[Session], roots: Iterable[int]) -> None:
@@ -31,10 +31,10 @@ class ByTable:
         self._stopped = False
 
     def rows(self, name: str, /, **values: str) -> list[dict[str, Any]]:
-        """As Session.rows. Raises ProbeFailed.
+        """Rows of a probe, as in Session.rows. Raises ProbeFailed.
 
-        Where asking about all tables together fails, as it may take too long, each is asked about
-        by itself.
+        If the probe fails for all tables together, for example because it takes too long, it is
+        executed for each table.
         """
         if name != TOGETHER:
             return self._ask(name, **values)
@@ -47,7 +47,7 @@ class ByTable:
         return self._found.get(root, [])
 
     def _ask(self, name: str, /, **values: str) -> list[dict[str, Any]]:
-        """Rows of a probe by the first session that is free. Raises ProbeFailed."""
+        """Rows of a probe, from the first free session. Raises ProbeFailed."""
         session = self._free.get()
         try:
             if self._stopped:
@@ -57,7 +57,7 @@ class ByTable:
             self._free.put(session)
 
     def stop(self) -> None:
-        """End the statements under way, and ask nothing more: who asks gets ProbeFailed."""
+        """Cancel the running statements and execute no more: further calls raise ProbeFailed."""
         self._stopped = True
         for session in self._sessions:
             session.cancel()

@@ -18,8 +18,8 @@ from gpcatalog.store.snapshot import Writer
 
 Covered = Callable[..., AbstractContextManager[dict[str, Any]]]
 
-# Catalogs that are always counted: they grow with tables, leaves and columns. Any other is counted
-# once it is large.
+# Catalogs whose rows are always counted: they grow with tables, leaves and columns. Others are
+# counted if they are large.
 COUNTED = frozenset(
     """
     pg_class pg_attribute pg_type pg_depend pg_index pg_attribute_encoding pg_appendonly pg_statistic pg_inherits pg_constraint
@@ -27,17 +27,18 @@ COUNTED = frozenset(
     gp_partition_template pg_stat_last_operation
     """.split()
 )
-# shared catalogs are small and their statistics are often stale: they are counted, where the role may read them
+# shared catalogs are small and their statistics are often stale: they are counted if the role may
+# read them
 SUPERUSER_ONLY = frozenset({"pg_authid", "pg_subscription"})
-LARGE = 1 << 20  # bytes on one instance from which on any catalog is counted
-LARGE_SHARE = 0.02  # provided it is this share of that instance's catalog bytes
+LARGE = 1 << 20  # bytes on one instance from which any catalog is counted
+LARGE_SHARE = 0.02  # and its lowest share of the catalog bytes of that instance
 BY_INDEX = (
     2 << 20
-)  # heap bytes from which on widths come from the rows of sampled relations, found by index
-HASHED = 4 << 20  # heap bytes below which a scan of it all is as quick as the index
-SAMPLE_ROWS = 20_000  # rows aimed at where a scan samples
+)  # heap bytes from which row widths come from the rows of sampled relations, found by index
+HASHED = 4 << 20  # heap bytes below which a full scan is as fast as the index
+SAMPLE_ROWS = 20_000  # target number of rows of a sample
 
-# Catalogs with an index that leads with a relation's oid (or, for pg_type, the oid of its row type)
+# Catalogs with an index whose first column is the oid of a relation (for pg_type, of its row type)
 _KEYED = {
     "pg_class": "oid",
     "pg_attribute": "attrelid",
@@ -66,16 +67,16 @@ class Index:
 
 @dataclass(kw_only=True)
 class Catalog:
-    """What was measured of one catalog: rows by instance, widths of its tuples and index entries.
+    """The measurements of one catalog: rows by instance, widths of its tuples and index entries.
 
-    source, width, on_segments: SQL of its rows, of the bytes of a row t, and of its rows on all
+    source, width, on_segments: SQL for its rows, for the bytes of a row t, and for its rows on all
         segments
     """
 
     name: str
     oid: int
     shared: bool
-    fixed: bool = False  # every column has a fixed width: one row tells all
+    fixed: bool = False  # every column has a fixed width: one row is enough to measure it
     indexes: list[Index] = field(default_factory=list)
     toast_oids: set[int] = field(default_factory=set)
     rows: dict[int, int] = field(default_factory=dict)
@@ -97,11 +98,11 @@ Sizes = dict[int, dict[int, dict[str, Any]]]  # content → oid → row of catal
 
 
 class CatalogSection:
-    """Measures the catalogs of one session's server into a writer.
+    """Measures the catalogs of one session's server and writes them to a writer.
 
-    On Greenplum the entry instance is asked over a connection of its own in utility mode, beside
-    the segments: a coordinator session would add up all instances. Where that connection is refused
-    the main session does both, one after the other.
+    On Greenplum, the entry instance is read in a separate session in utility mode, at the same time
+    as the segments: a session on the coordinator would add up all instances. If the server refuses
+    this session, the main session reads both, one after the other.
     """
 
     def __init__(
@@ -114,16 +115,16 @@ class CatalogSection:
         self.catalogs: dict[str, Catalog] = {}
         self.sizes: Sizes = defaultdict(dict)
         self.class_counts: list[dict[str, Any]] = []
-        self.converted: dict[int, int] = {}  # by oid: rows of pg_attribute beyond the usual number
+        self.converted: dict[int, int] = {}  # by oid: rows of pg_attribute above the usual number
         self.busy: frozenset[int] = (
             frozenset()
-        )  # oids of catalog relations that a segment would wait for
+        )  # oids of catalogs with a lock for which a segment would wait
         self.sampled: tuple[str, str] | None = (
             None  # oids of relations, and of their row types, as SQL arrays
         )
 
     def run(self) -> None:
-        """The whole section."""
+        """Measure all catalogs and write the results."""
         with self._entry() as entry:
             self._beside(entry, lambda: self._of_entry(entry), self._of_segments)
             if entry is self.session and self.session.server.greenplum:
@@ -140,7 +141,7 @@ class CatalogSection:
     def _beside(
         self, entry: Session, here: Callable[[], None], segments: Callable[[], None]
     ) -> None:
-        """Both, at once where the entry instance has a session of its own."""
+        """Run both functions, at the same time if the entry instance has its own session."""
         if entry is self.session:
             segments()
             here()
@@ -156,7 +157,7 @@ class CatalogSection:
 
     @contextlib.contextmanager
     def _entry(self) -> Iterator[Session]:
-        """The session that answers for the entry instance alone."""
+        """The session that reads only the entry instance."""
         if not self.session.server.greenplum:
             yield self.session
             return
@@ -184,7 +185,7 @@ class CatalogSection:
             if row["relkind"] == "r" and row["namespace"] == 11:
                 one = Catalog(name=row["relation"], oid=oid, shared=row["shared"])
                 if one.name == "pg_statistic" and self.session.monitored:
-                    # the view shows the width of each row, not the sample values in it
+                    # the view returns the width of each row, without its sample values
                     one.source, one.width = f"{MONITOR}.pg_statistic", "t.row_bytes"
                     one.on_segments = f"{MONITOR}.segment_statistic"
                 one.fixed = all(c["length"] > 0 for number, c in columns[oid].items() if number > 0)
@@ -209,7 +210,7 @@ class CatalogSection:
         self._relations(entry)
         if entry is self.session and self.session.server.greenplum:
             self._entry_classes(entry)
-            return  # its sizes would be those of all instances
+            return  # the sizes would be those of all instances
         with self.covered("catalog_sizes"):
             for row in entry.rows("catalog_sizes"):
                 self.sizes[-1][row["oid"]] = row
@@ -228,7 +229,7 @@ class CatalogSection:
         if not self.session.server.greenplum:
             return
         if self.session.server.classic_partitions:
-            # there the segments do not heed lock_timeout: what is held is not asked for
+            # segments of Greenplum 6 ignore lock_timeout: locked catalogs are not read
             with self.covered("busy_relations", "busy_relations of the catalog"):
                 self.busy = frozenset(
                     row["oid"] for row in self.session.rows("busy_relations") if row["oid"] < 16384
@@ -239,7 +240,7 @@ class CatalogSection:
         self._class_counts(self.session, "segment_class_counts")
 
     def refuse_busy(self, oid: int) -> None:
-        """Raise ProbeFailed where a segment would wait for this catalog."""
+        """Raise ProbeFailed if a segment would wait for a lock on this catalog."""
         if oid in self.busy:
             raise ProbeFailed("busy", "another session has an AccessExclusiveLock on it")
 
@@ -247,8 +248,8 @@ class CatalogSection:
         return ", ".join(map(str, sorted(self.busy))) or "0"
 
     def _sizes_of_all(self) -> None:
-        """The entry instance's sizes where only a coordinator session may be had: what all have,
-        less what the segments have.
+        """The sizes on the entry instance if only a coordinator session is possible: those of all
+        instances minus those of the segments.
         """
         with self.covered("catalog_sizes_all"):
             for row in self.session.rows("catalog_sizes_all", busy=self._busy_oids()):
@@ -268,7 +269,9 @@ class CatalogSection:
         return max((of[one.oid]["bytes"] for of in self.sizes.values() if one.oid in of), default=0)
 
     def _wanted(self) -> list[Catalog]:
-        """Catalogs to count: those that grow with tables, and whatever else is large somewhere."""
+        """Catalogs to count: those that grow with tables, and others that are large on an
+        instance.
+        """
         total = {
             content: sum(row["bytes"] for row in of.values()) for content, of in self.sizes.items()
         }
@@ -289,8 +292,8 @@ class CatalogSection:
     # -- the entry instance ------------------------------------------------------------------------
 
     def _measure_entry(self, entry: Session, wanted: list[Catalog]) -> None:
-        """Rows on the entry instance, and widths: definitions, hence rows and their widths, are
-        alike on all instances.
+        """Count rows on the entry instance and measure widths. Definitions are the same on all
+        instances, and therefore rows and their widths.
         """
         shares_keys = "catalog_duplicates" in library.names(entry.server)
         for one in wanted:
@@ -314,8 +317,8 @@ class CatalogSection:
         return heap >= BY_INDEX and (one.fixed or (one.name in _KEYED and self.sampled is not None))
 
     def _class_counts(self, session: Session, probe: str) -> None:
-        """Relations by kind: what the rows of pg_class and, derived, of pg_attribute are told
-        by.
+        """Read the numbers of relations by kind. The rows of pg_class and, derived, of pg_attribute
+        are computed from them.
         """
         with self.covered(probe):
             self.class_counts += session.rows(probe)
@@ -333,8 +336,8 @@ class CatalogSection:
                 one.basis[row["content"]] = basis
 
     def _add_converted(self) -> None:
-        """Add the system columns of converted tables, which are alike on all instances, to the
-        counts of each instance, once.
+        """Add the system columns of converted tables, which are the same on all instances, once to
+        the counts of each instance.
         """
         found: set[int] = set()
         for row in sorted(self.class_counts, key=lambda row: row["relkind"] != "r"):
@@ -375,8 +378,8 @@ class CatalogSection:
 
     @staticmethod
     def _every(column: str | None, heap: int) -> str:
-        """Condition that leaves about SAMPLE_ROWS rows of at least 64 bytes; hashed, since oids are
-        handed out in patterns.
+        """A condition that selects about SAMPLE_ROWS rows of at least 64 bytes. It uses a hash,
+        because oids are assigned in patterns.
         """
         modulus = 1 << max(0, (heap // 64 // SAMPLE_ROWS).bit_length())
         return (
@@ -403,10 +406,10 @@ class CatalogSection:
     def _sample(self, entry: Session, one: Catalog) -> None:
         source = one.source
         name = _KEYED.get(one.name)
-        oid = ", x.oid" if name == "oid" else ""  # on Greenplum 6 a system column
+        oid = ", x.oid" if name == "oid" else ""  # a system column on Greenplum 6
         if self.sampled is not None and name is not None and not one.fixed:
             oids = self.sampled[one.name == "pg_type"]
-            # a small catalog is scanned, and then a list would be gone through for every row
+            # a small catalog is scanned, and a list would be searched for every row
             wanted = (
                 f"IN (SELECT pg_catalog.unnest({oids}))"
                 if self._largest_heap(one) < HASHED
@@ -414,7 +417,7 @@ class CatalogSection:
             )
             rows = f"SELECT x.*{oid} FROM {source} x WHERE x.{name} {wanted}"
             if one.rows.get(-1, 0) <= SAMPLE_ROWS:
-                rows = f"SELECT x.*{oid} FROM {source} x"  # small enough to be read whole
+                rows = f"SELECT x.*{oid} FROM {source} x"  # small enough to be read completely
         else:
             rows = f"SELECT x.* FROM {source} x LIMIT 1000"
         if not self.session.server.classic_partitions:
@@ -430,7 +433,7 @@ class CatalogSection:
         self._keep(one, row)
 
     def _duplicates(self, entry: Session, one: Catalog, heap: int) -> None:
-        """Indexes that are not unique take less where equal keys share a posting list."""
+        """Measure non-unique indexes: entries are smaller if equal keys share a posting list."""
         for index in one.indexes:
             if index.unique or not one.rows.get(-1):
                 continue
@@ -475,10 +478,10 @@ class CatalogSection:
                 for content in self.contents:
                     if (
                         content >= 0 and content not in one.rows
-                    ):  # GROUP BY gives no row for an instance without any
+                    ):  # GROUP BY returns no row for an instance without rows
                         one.rows[content], one.basis[content] = 0, "counted"
 
-    # -- into the snapshot -------------------------------------------------------------------------
+    # -- writing to the snapshot -------------------------------------------------------------------
 
     def _write(self) -> None:
         rows, widths = [], []
@@ -538,14 +541,14 @@ class CatalogSection:
             "heap_needed": heap_needed,
             "toast_needed": None,
             "index_needed": index_needed,
-            "dead_tuples": None,  # the statistics tell: keep_statistics
+            "dead_tuples": None,  # from the statistics: keep_statistics
             "last_vacuum": None,
         }
 
 
 def keep_statistics(writer: Writer, statistics: Iterable[dict[str, Any]]) -> None:
-    """Put what the probe catalog_statistics found into the catalogs' rows: dead rows, and when each
-    was last vacuumed.
+    """Write the results of the probe catalog_statistics to the rows of the catalogs: dead rows, and
+    the time of the last VACUUM.
     """
     writer.execute(
         "CREATE TEMP TABLE catalog_statistic (content INTEGER, relation VARCHAR, dead_tuples"

@@ -1,4 +1,4 @@
-"""Timing the catalog queries that other programs send; what opens tables is left out of them."""
+"""Timings of the catalog queries that other programs send, without the parts that open tables."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Writer
 
 ROUNDS = 3
-ENOUGH_MS = 3000.0  # no further round after so much time
+ENOUGH_MS = 3000.0  # time limit after which no further round is started
 
-# one row: oid and number of what a client reads about
+# one row: oid, and number of the tables and partitions that a client reads
 _ABOUT = {
     Reads.TABLE: f"SELECT oid, n FROM ({largest.PARENT})",
     Reads.SCHEMA: f"SELECT oid, n FROM ({largest.SCHEMA})",
@@ -29,11 +29,10 @@ _ABOUT = {
 
 
 def timings(session: Session, writer: Writer, covered: Callable[..., Any]) -> Iterator[Timing]:
-    """Time the queries of every client that knows this server, up to three times each.
+    """Time the queries of all clients that support this server, up to three times each.
 
-    Needs the relations of the snapshot. Their number is that of the tables and partitions that the
-    client reads about.
-    covered: notes how a probe went
+    Requires the relations of the snapshot. The timings contain the number of tables and partitions
+    that the client reads. covered: records the status of a probe
     """
     known = library.names(session.server)
     for client in CLIENTS:
@@ -41,7 +40,7 @@ def timings(session: Session, writer: Writer, covered: Callable[..., Any]) -> It
             continue
         found = writer.execute(_ABOUT[client.reads])
         if not found or not found[0][1]:
-            continue  # there are no partitions, or no tables
+            continue  # there are no partitions or no tables
         oid, relations = found[0]
         with covered(client.probe) as note:
             values = {}

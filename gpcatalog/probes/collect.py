@@ -1,5 +1,5 @@
-"""One read-only pass over a database: every probe's answer goes into a snapshot, and what was not
-read into its coverage.
+"""One read-only pass over a database: writes the results of all probes to a snapshot, and records
+in its coverage what was not read.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from gpcatalog.store.snapshot import Writer
 
 Progress = Callable[[str], None]
 
-PROPERTIES_BATCH = 500  # partitions whose properties one statement reads
-DEFINITIONS_BATCH = 2000  # tables whose columns one statement reads
-NONEMPTY_BATCH = 20_000  # tables opened by one statement where directories may not be listed
+PROPERTIES_BATCH = 500  # partitions whose properties are read by one statement
+DEFINITIONS_BATCH = 2000  # tables whose columns are read by one statement
+NONEMPTY_BATCH = 20_000  # tables opened by one statement if directories may not be listed
 
-# COPY columns of the probe relations, as DuckDB reads them
+# columns of the probe relations in COPY, with their DuckDB types
 _RELATION_CSV = {
     "oid": "UINTEGER",
     "schema": "VARCHAR",
@@ -79,8 +79,8 @@ PG_ATTRIBUTE, PG_CLASS, PG_DATABASE = 1249, 1259, 1262
 
 
 def attribution(generation_name: str) -> tuple[str, str]:
-    """SQL over `relation r`: the rows that one table, its indexes, TOAST and auxiliary relations
-    have in pg_class and pg_attribute.
+    """SQL expressions over `relation r`: the numbers of rows in pg_class and pg_attribute of one
+    table, its indexes, TOAST and auxiliary relations.
     """
     g = generation(generation_name)
     aux = g.heap_system_columns  # system columns of auxiliary and TOAST relations
@@ -108,7 +108,7 @@ def attribution(generation_name: str) -> tuple[str, str]:
 
 
 class Collector:
-    """Runs the probes of one session into one writer, section by section."""
+    """Runs the probes of one session and writes their results to one writer, section by section."""
 
     def __init__(
         self,
@@ -135,8 +135,8 @@ class Collector:
 
     @contextlib.contextmanager
     def _covered(self, probe: str, label: str = "") -> Iterator[dict[str, Any]]:
-        """Note how a probe went, and how long it took unless that is noted within; a failed one
-        ends its own section, not the audit.
+        """Record the status of a probe, and its duration unless the block records it. A failed
+        probe ends its section, not the audit.
         """
         found = library.probe(probe, self.session.server)
         note: dict[str, Any] = {
@@ -174,7 +174,7 @@ class Collector:
         )
 
     def run(self) -> None:
-        """All sections, in the order of what matters most should the session die half-way."""
+        """Run all sections, the most important first, because the session can end early."""
         begun, clock = datetime.now(UTC), time.perf_counter()
         self._instances()
         with self._covered("settings"):
@@ -184,7 +184,7 @@ class Collector:
         )
         self.progress("catalogs")
         catalogs = CatalogSection(self.session, self.writer, self._covered, self.contents)
-        # the catalogs are counted on all segments, so that the listing does not begin before
+        # the catalogs are counted on all segments, therefore the listing starts afterwards
         greenplum = self.session.server.greenplum
         listing = None if greenplum else files.begin(self._attribute_bytes())
         try:
@@ -242,7 +242,7 @@ class Collector:
         )
 
     def _attribute_bytes(self, catalogs: CatalogSection | None = None) -> int | None:
-        """Bytes of pg_attribute on the largest segment, which `catalogs` measured, or on the only
+        """Bytes of pg_attribute on the largest segment, as measured by `catalogs`, or on the only
         server; None if unknown.
         """
         if catalogs is not None:
@@ -275,7 +275,7 @@ class Collector:
         with self._covered("relations"):
             self._stream("relations", file)
             names = ", ".join(f'"{c}"' for c in _RELATION_CSV)
-            # "" stands for no name and no bound
+            # "" means no name and no bound
             self.writer.load_csv(
                 f"INSERT INTO relation ({names}) SELECT * FROM {{csv}} ORDER BY root, level, oid",
                 file,
@@ -289,7 +289,7 @@ class Collector:
             self._definitions()
 
     def _upkeep(self) -> None:
-        """What the scripts of upkeep left in their journal, where there is one."""
+        """Read what the scripts of upkeep recorded in their journal, if there is one."""
         with self._covered("upkeep_home"):
             if self.session.rows("upkeep_home"):
                 with self._covered("upkeep_runs"):
@@ -299,8 +299,8 @@ class Collector:
                     self.writer.insert("upkeep_event", rows)
 
     def _definitions(self) -> None:
-        """Definitions of tables that are no partitions, and of views, sequences and types, for
-        `check --baseline`.
+        """Read the definitions of tables that are not partitions, and of views, sequences and
+        types, for `check --baseline`.
         """
         tables = [
             oid
@@ -323,8 +323,8 @@ class Collector:
             self.writer.insert("definition", self.session.rows("definitions_of_others"))
 
     def _partition_facts(self) -> None:
-        """What hangs on partitions, for the planner; pg_partman's configuration where it is
-        installed.
+        """Read the objects that depend on partitions, for the planner, and the configuration of
+        pg_partman if it is installed.
         """
         with self._covered("partition_facts"):
             self.writer.insert("partition_fact", self.session.rows("partition_facts"))
@@ -353,9 +353,9 @@ class Collector:
                     self.writer.insert("partition_fact", [*found, *versions])
 
     def _partition_properties(self, uneven: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Facts on the properties of these partitions, {root, oid}, that are not those of their
-        table. A row with the table itself, or 0, as oid: some of its partitions have privileges, or
-        privileges on columns.
+        """Properties of these partitions, {root, oid}, that differ from those of their table. A row
+        with the table itself, or 0, as oid: some of its partitions have privileges, or privileges
+        on columns.
         """
         below: dict[int, list[int]] = {}
         marked = set[tuple[int, int]]()
@@ -382,7 +382,7 @@ class Collector:
         ]
 
     def _stream(self, probe: str, file: Path, **values: str) -> None:
-        """The probe's rows as a CSV file; appended, so that several statements may fill one
+        """Append the rows of a probe to a CSV file, so that several statements can fill one
         file.
         """
         statement = self.session.statement(probe, **values)
@@ -391,9 +391,9 @@ class Collector:
                 out.write(block)
 
     def _filled(self, section: FileSection, listing: Listing | None) -> None:
-        """Which tables hold rows and how many files: from the directories where the role may list
-        them, else from the catalogs. Of a sample, and without a listing (None), which tables hold
-        rows is read from the catalogs and nothing else.
+        """Determine which tables contain rows, and their files: from the directories if the role
+        may list them, else from the catalogs. For a sample, and without a listing (None), only
+        which tables contain rows is read from the catalogs.
         """
         begun = time.perf_counter()
         read = listing is not None and section.from_directories(listing)
@@ -445,8 +445,8 @@ class Collector:
             self.database_bytes = self.session.rows("database_size")[0]["bytes"]
 
     def _busy(self) -> str:
-        """Oids, comma-separated, of relations that another session holds exclusively: opening one
-        would wait.
+        """Oids, comma-separated, of relations that another session has locked exclusively: opening
+        one would wait.
         """
         oids: list[int] = []
         with self._covered("busy_relations"):
@@ -454,8 +454,9 @@ class Collector:
         return ", ".join(str(oid) for oid in sorted(oids)) or "0"
 
     def _root_totals(self, converted: Mapping[int, int] | None = None) -> None:
-        """One row for each root or other table: its leaves, the empty ones, and the rows of all in
-        pg_class and pg_attribute. converted: rows of pg_attribute beyond the usual number, by oid.
+        """Write one row for each root or other table: its leaves, the empty ones, and the rows of
+        all of them in pg_class and pg_attribute. converted: rows of pg_attribute above the usual
+        number, by oid.
         """
         rows, attributes = attribution(self.session.server.generation)
         self.writer.execute("CREATE TEMP TABLE converted (oid UINTEGER, attributes INTEGER)")
@@ -479,7 +480,7 @@ class Collector:
              GROUP BY r.root ORDER BY 1
         """)
 
-    # -- what keeps dead rows ----------------------------------------------------------------------
+    # -- obstacles to removing dead rows -----------------------------------------------------------
 
     def _holders(self) -> None:
         with self._covered("horizon"):
@@ -496,8 +497,8 @@ class Collector:
             self.writer.insert("temp_schema", self.session.rows("temp_schemas"))
 
     def _sessions(self, catalogs: CatalogSection) -> None:
-        """Ages, and what a session start reads. Segments of Greenplum 6 would wait for a catalog
-        that another session has locked.
+        """Read ages, and the pages of a session start. Segments of Greenplum 6 would wait for a
+        catalog that another session has locked.
         """
         for probe, reads in (("database_ages", PG_DATABASE), ("relation_ages", PG_CLASS)):
             with self._covered(probe):
@@ -509,17 +510,19 @@ class Collector:
                 "session_start", self.session.rows("session_start", relations=session_start.OIDS)
             )
 
-    # -- how long things take ----------------------------------------------------------------------
+    # -- durations ---------------------------------------------------------------------------------
 
     def _lock_slots(self) -> int | None:
-        """Lock slots of the entry instance; None when the settings were not read."""
+        """Lock slots of the entry instance; None if the settings were not read."""
         found = dict(
             self.writer.execute("SELECT name, setting FROM setting WHERE name LIKE 'max%'")
         )
         return lock_slots(found)
 
     def _timings(self) -> None:
-        """Connect, catalog scans, DDL that others run, and counters of rows written."""
+        """Measure connections and catalog scans; read DDL of other sessions and counters of written
+        rows.
+        """
         session = self.session
         leaves = int(
             self.writer.execute("SELECT count(*) FROM relation WHERE kind IN ('leaf', 'table')")[0][
@@ -569,8 +572,8 @@ class Collector:
         self.writer.insert("timing", [msgspec.structs.asdict(one) for one in found])
 
     def _planning(self) -> list[Timing]:
-        """Planning of the tables that the user named; the caller has made sure that it runs no code
-        of their owners.
+        """Time the planning of the tables that the user named. The caller has checked that this
+        runs no code of their owners.
         """
         if not self.plan:
             return []
@@ -615,14 +618,15 @@ def collect(
 ) -> Path:
     """Take one snapshot of the session's database into the file `target`.
 
-    timings: what was measured before and belongs into it. plan: oids of tables whose planning is
-             measured; the caller has checked them.
-    definitions: also read what `check --baseline` needs; only of use in a snapshot that is kept.
+    timings: earlier measurements for the snapshot. plan: oids of tables whose planning is measured;
+             the caller has checked them.
+    definitions: also read the definitions that `check --baseline` needs; only useful if the
+                 snapshot is stored.
     clients: also time the catalog queries of other programs.
-    files: which files are looked at.
+    files: which files are read.
 
-    Raises CatalogError when the server is lost or the file cannot be written; `target` is then as
-    it was.
+    Raises CatalogError if the connection is lost or the file cannot be written; `target` is then
+    unchanged.
     """
     with Writer(target) as writer:
         collector = Collector(

@@ -1,5 +1,5 @@
-"""A read-only session: connects as psql does, with its settings in force from the startup packet
-on, and verified.
+"""A read-only session. It connects as psql does; its settings are in the startup packet and are
+verified.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from gpcatalog.probes.timeouts import Timeouts as Timeouts
 
 APPLICATION_NAME = "gpcatalog"
 MONITOR = "gpcatalog_monitor"
-"""Schema of a superuser with what `doctor --create-role` opens to a role: numbers and names, no
-text of a query, no sample value.
+"""Schema of a superuser with the data that `doctor --create-role` makes readable for a role:
+numbers and names, but no query texts or sample values.
 """
 
 _MONITOR_SOURCES = {
@@ -42,17 +42,17 @@ _MONITOR_SOURCES = {
 
 _NONE_FREE = r"too many|remaining connection slots"
 _STILL_COUNTED_S = 3.0
-"""Longest that a server may count a connection after its end, against the limits of a role, of a
-database and its own: less than a millisecond where it is idle.
+"""Maximum seconds for which a server may count a connection after its end, against the limits of
+the role, the database and the server: less than a millisecond on an idle server.
 """
 
 
 class Silent(psycopg.OperationalError):
-    """Nothing came from the server for longer than it may be silent."""
+    """The server sent nothing for longer than the time limit."""
 
 
 def _bounded(steps: Any, seconds: float) -> Any:
-    """psycopg's generator of waits, with an end: a cut network never makes a socket ready."""
+    """Run psycopg's generator of waits with a limit: a cut network never makes a socket ready."""
     heard = time.monotonic()
     ready = None
     while True:
@@ -72,23 +72,23 @@ def _bounded(steps: Any, seconds: float) -> Any:
 
 
 class GuardedConnection(psycopg.Connection[Any]):
-    """A connection that does not wait for ever.
+    """A connection that does not wait without a limit.
 
-    silence_s: longest that the server may say nothing.
+    silence_s: maximum seconds without data from the server.
     """
 
     silence_s: float = Timeouts().silence_s
     ended: ClassVar[float] = -math.inf
-    """When the last connection of this process ended, by time.monotonic(), if none was opened since."""
+    """When the last connection of this process ended (time.monotonic()), if none was opened since."""
 
     def close(self) -> None:
-        """As psycopg's; the server counts the connection for a moment longer."""
+        """Close the connection and record the time: the server counts it for a moment longer."""
         super().close()
         GuardedConnection.ended = time.monotonic()
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
-        """As psycopg's, but raises Silent, and is closed then: whatever comes later belongs to no
-        question.
+        """Wait as psycopg does, but raise Silent after the time limit and close the connection: a
+        later response would not belong to the next query.
         """
         try:
             return super().wait(_bounded(gen, self.silence_s), *args, **kwargs)
@@ -98,11 +98,12 @@ class GuardedConnection(psycopg.Connection[Any]):
 
 
 class Dialer:
-    """Opens connections to one server, each with the settings of `guards` in force and verified.
+    """Opens connections to one server. The settings of `guards` are in force on each one and are
+    verified.
 
     limits:    timeouts of every statement
-    read_only: whether transactions are read-only; only the active latency probe asks for False
-    server:    the server that answers there, where it is known already
+    read_only: whether transactions are read-only; only the active latency probe uses False
+    server:    the server, if it is already known
     """
 
     def __init__(
@@ -124,24 +125,24 @@ class Dialer:
             **params,
             "client_encoding": "UTF8",
         }
-        # the user's own options come first: the last one of a name wins
+        # the options of the user come first: the last value of a setting is used
         self._own = str(self._params.pop("options", None) or os.environ.get("PGOPTIONS") or "")
         self._login_triggers_off = True
         self._server = server
-        self._reported = 0  # what the last connection reported as the version of its server
-        self._started_for = 0  # the version whose settings the last connection had from its start
+        self._reported = 0  # version of the server that the last connection reported
+        self._started_for = 0  # version of the settings in the last startup packet
         self._trusts_report = False
-        # libpq sends these behind the options, where they would win
+        # libpq sends these after the options, so they would override them
         for name in ("PGTZ", "PGDATESTYLE", "PGGEQO"):
             os.environ.pop(name, None)
 
     def open(self, more: str = "") -> GuardedConnection:
         """Return a new connection in autocommit whose settings are in force.
 
-        `more`: further startup options.
+        `more`: additional startup options.
 
-        Raises psycopg.Error; CatalogError (3) where something between here and the server dropped
-        the settings.
+        Raises psycopg.Error; CatalogError (3) if a component between this process and the server
+        dropped the settings.
         """
         self._started_for = self._known_version
         settings = guarding.startup_options(self.settings, self._started_for)
@@ -153,13 +154,15 @@ class Dialer:
                 if "event_triggers" not in str(e):
                     raise
                 GuardedConnection.ended = time.monotonic()
-                # before PostgreSQL 17 there is no such setting; from 17 on only a superuser may set
+                # before PostgreSQL 17 this setting does not exist; from 17 on only a superuser may
+                # set it
                 # it
                 self._login_triggers_off = False
         return self._verified(self._dial(options))
 
     def _dial(self, options: str) -> GuardedConnection:
-        # the kernel notices a peer that vanished; GuardedConnection notices a network that drops
+        # the kernel detects a peer that is gone; GuardedConnection detects a network that drops all
+        # packets
         # everything
         alive = {
             "keepalives_idle": 30,
@@ -177,23 +180,23 @@ class Dialer:
                 if waited > _STILL_COUNTED_S or not re.search(_NONE_FREE, str(e), re.I):
                     raise
                 time.sleep(0.05)
-        GuardedConnection.ended = -math.inf  # what it held is free again
+        GuardedConnection.ended = -math.inf  # the slot of the last connection is free again
         conn.silence_s = self.limits.silence_s
         self._reported = conn.info.server_version
         return conn
 
     def again_with_all(self) -> bool:
-        """Whether a lost connection is worth another: one that has the settings of the reported
-        version from its start.
+        """Whether to connect again after a lost connection, with all settings of the reported
+        version in the startup packet.
 
-        An owner of a database may set a time after which idle sessions of it end, which can be
-        shorter than a round trip. False when that was tried, or the version has no such setting.
+        The owner of a database can set a timeout for idle sessions that is shorter than a round
+        trip. False if this was tried, or if the version has no such setting.
         """
         self._trusts_report = True
         return any(self._started_for < g.since <= self._known_version for g in self.settings)
 
     def _verified(self, conn: GuardedConnection) -> GuardedConnection:
-        """Return the connection once its settings are read back; close it where they are not in
+        """Return the connection after reading back its settings; close it if they are not in
         force.
         """
         try:
@@ -201,7 +204,7 @@ class Dialer:
                 text = guarding.check_statement(self.settings, self._known_version)
                 found = cur.execute(text.encode()).fetchone() or {}
             wrong = guarding.not_in_force(self.settings, found, self._known_version)
-            # a pooler hands out process ids of its own
+            # a pooler reports its own process ids
             if wrong or found.get("pid") != conn.info.backend_pid:
                 what = (
                     f"its settings are not in force: {', '.join(wrong)}"
@@ -222,17 +225,17 @@ class Dialer:
 
     @property
     def _known_version(self) -> int:
-        """The version whose settings belong in the startup packet; 0 if it is unknown."""
+        """The version whose settings are used in the startup packet; 0 if it is unknown."""
         if self._server:
             return self._server.version_num
         return self._reported if self._trusts_report else 0
 
     def settle(self, conn: GuardedConnection, server: Server) -> GuardedConnection:
-        """Put the settings in force that only this server's version has; all later connections have
+        """Apply the settings that only the version of this server has; all later connections have
         them too.
 
-        Returns the connection to go on with; where that is a new one, the given one is closed.
-        Raises as `open` does.
+        Returns the connection to use; if it is a new one, the given one is closed. Raises the
+        exceptions of `open`.
         """
         self._server = server
         if not server.greenplum:
@@ -254,7 +257,7 @@ _NO_POOLER = (
 
 
 class ProbeFailed(Exception):
-    """One probe did not answer.
+    """A probe failed.
 
     status: "denied", "timed out", "busy", "segment down" or "failed"
     """
@@ -265,12 +268,12 @@ class ProbeFailed(Exception):
         self.reason = reason
 
 
-# SQLSTATEs that say what became of a probe
+# status of a probe by SQLSTATE
 _STATUS = {
     "42501": "denied",  # insufficient_privilege
     "57014": (
         "timed out"
-    ),  # query_canceled: statement_timeout (a user's Ctrl-C is dealt with elsewhere)
+    ),  # query_canceled: statement_timeout (Ctrl-C of the user is handled elsewhere)
     "55P03": "busy",  # lock_not_available: lock_timeout
     "57M01": "segment down",  # Greenplum: ERRCODE_GP_INTERCONNECTION_ERROR family
     "58M01": "segment down",
@@ -283,12 +286,12 @@ def _one_line(e: BaseException) -> str:
 
 
 class Session:
-    """One connection in autocommit: each probe is a transaction of its own, so no snapshot is held
+    """One connection in autocommit: each probe is a separate transaction, so no snapshot is held
     between them.
 
     Attributes: server (Server), facts (the row of the probe `server`), timeouts, monitored (whether
-                this role reads what superusers
-    alone may read through schema gpcatalog_monitor, which `doctor --create-role` writes).
+                this role reads data for superusers through schema gpcatalog_monitor, which the SQL
+                of `doctor --create-role` creates).
     """
 
     def __init__(
@@ -311,23 +314,23 @@ class Session:
 
     @property
     def target(self) -> dict[str, str]:
-        """Where it is connected: host, port, dbname, user. No secrets."""
+        """The target of the connection: host, port, dbname, user; no secrets."""
         info = self._conn.info
         return {"host": info.host, "port": str(info.port), "dbname": info.dbname, "user": info.user}
 
     def rows(self, name: str, /, **values: str) -> list[dict[str, Any]]:
         """Rows of the probe `name` as dictionaries.
 
-        Raises ProbeFailed; the session stays usable.
+        Raises ProbeFailed; the session remains usable.
         """
         return self.query(self.statement(name, **values))
 
     def statement(self, name: str, /, **values: str) -> str:
-        """The SQL of the probe `name`, once all that it reads outside pg_catalog is known to belong
-        to superusers or to this role.
+        """Return the SQL of the probe `name` after checking that all objects that it reads outside
+        pg_catalog belong to superusers or to this role.
 
-        Raises ProbeFailed where another role owns some of it, and so could make it run code of its
-        own.
+        Raises ProbeFailed if another role owns one of them and could therefore make the probe run
+        its code.
         """
         found = library.probe(name, self.server)
         trusts = found.header("trusts")
@@ -362,16 +365,17 @@ class Session:
             )
 
     def query(self, statement: str, params: Sequence[Any] | None = None) -> list[dict[str, Any]]:
-        """Rows of one statement made by this program.
+        """Rows of one statement of this program.
 
-        Raises ProbeFailed; the session stays usable.
+        Raises ProbeFailed; the session remains usable.
         """
         with self._failures(), self._conn.cursor(row_factory=psycopg.rows.dict_row) as cur:
             cur.execute(statement.encode(), params)
             return cur.fetchall()
 
     def stream_csv(self, statement: str) -> Iterator[bytes]:
-        """Blocks of CSV of one SELECT, by COPY, in UTF-8: memory does not grow with its rows.
+        """Yield the rows of one SELECT as blocks of CSV in UTF-8, by COPY: memory does not grow
+        with the number of rows.
 
         Raises ProbeFailed.
         """
@@ -379,7 +383,8 @@ class Session:
             for block in copy_out.blocks(
                 self._conn, f"COPY ({statement}) TO STDOUT (FORMAT csv)".encode()
             ):
-                # a database without an encoding has names of any bytes, and every folder file names
+                # a database without an encoding has names of any bytes, and every folder has such
+                # file names
                 yield decoded(block).encode()
 
     @contextlib.contextmanager
@@ -411,10 +416,10 @@ class Session:
             raise ProbeFailed(status, text) from None
 
     def fresh(self) -> Session:
-        """Another session on the same server, with the same guards.
+        """Open another session on the same server, with the same settings.
 
-        Raises ProbeFailed where none is to be had, as with no connection left: what needs it is not
-        read, the audit goes on.
+        Raises ProbeFailed if this is not possible, for example if no connection is free: the probe
+        that needs the session is not read, and the audit continues.
         """
         if self._again is None:
             raise CatalogError("the session cannot be opened again", exit_code=Exit.INTERNAL)
@@ -424,10 +429,10 @@ class Session:
             raise ProbeFailed("failed", e.message) from None
 
     def utility(self) -> Session | None:
-        """A second session on the entry instance alone, in utility mode; None where the server
+        """Open a second session on the entry instance only, in utility mode; None if the server
         refuses it.
 
-        As read-only and as guarded as this one.
+        It is read-only and has the same settings as this session.
         """
         if self._dial is None:
             return None
@@ -441,12 +446,12 @@ class Session:
         return alone
 
     def cancel(self) -> None:
-        """Ask the server to drop the statement under way; never raises."""
+        """Ask the server to cancel the running statement; never raises."""
         with contextlib.suppress(Exception):
             self._conn.cancel_safe(timeout=5)
 
     def close(self) -> None:
-        """Close; never raises."""
+        """Close the connection; never raises."""
         with contextlib.suppress(Exception):
             self._conn.close()
 
@@ -529,7 +534,7 @@ _HINTS = (
 def _refusal(
     e: Exception, params: Mapping[str, object], *, connected: bool = False
 ) -> CatalogError:
-    """What to say of a connection that failed, or that opened and then could not be asked."""
+    """The error for a connection that failed, or that was opened but whose first query failed."""
     text = secrets.without(re.sub(r"\s+", " ", str(e)).strip(), params)
     if re.search(r"unsupported startup parameter|not allowed to.*options", text):
         return CatalogError(
@@ -563,11 +568,11 @@ def _refusal(
 
 
 def connect(conninfo: str = "", *, timeouts: Timeouts | None = None, **overrides: str) -> Session:
-    """A read-only session on the server that `conninfo` and libpq's environment name, as psql would
-    reach it.
+    """Open a read-only session on the server of `conninfo` and libpq's environment, as psql would
+    do.
 
-    Raises CatalogError with exit code 2 for an unusable connection string, 3 when the server cannot
-    be reached, is no server this program knows, or is a pooler.
+    Raises CatalogError with exit code 2 for an invalid connection string, 3 if the server cannot be
+    reached, is not supported, or is a pooler.
     """
     limits = timeouts or Timeouts()
     params = parameters(conninfo, **overrides)
@@ -575,7 +580,7 @@ def connect(conninfo: str = "", *, timeouts: Timeouts | None = None, **overrides
 
 
 def _session(dialer: Dialer, params: Mapping[str, str]) -> Session:
-    """A session on a new connection of the dialer. Raises CatalogError as `connect` does."""
+    """Open a session on a new connection of the dialer. Raises CatalogError, as `connect`."""
     try:
         return _opened(dialer, params)
     except _Dropped as e:
@@ -589,7 +594,7 @@ _ENDED = ("57P05", "25P03", "25P04")
 
 
 class _Dropped(Exception):
-    """The connection was lost before its server was known; `refusal` is what to say of it."""
+    """The connection was lost before its server was identified. `refusal` is the reported error."""
 
     def __init__(self, refusal: CatalogError) -> None:
         super().__init__(str(refusal))
@@ -597,11 +602,11 @@ class _Dropped(Exception):
 
 
 def _opened(dialer: Dialer, params: Mapping[str, str]) -> Session:
-    """As `_session`, of one attempt. Raises _Dropped too."""
+    """Open a session in one attempt, as `_session`. Also raises _Dropped."""
     try:
         conn = dialer.open()
     except (psycopg.Error, UnicodeError) as e:
-        # what the server itself says of a statement has an SQLSTATE
+        # errors that the server reports for a statement have an SQLSTATE
         raise _failed(e, params, connected=bool(getattr(e, "sqlstate", None))) from None
     try:
         return _introduce(conn, dialer, lambda: _session(dialer, params))
@@ -617,7 +622,9 @@ def _opened(dialer: Dialer, params: Mapping[str, str]) -> Session:
 
 
 def _failed(e: Exception, params: Mapping[str, str], *, connected: bool) -> Exception:
-    """The error to raise of an attempt: _Dropped if the server ended the session by itself."""
+    """The error of an attempt: _Dropped if the server ended the session on its own, else the
+    refusal.
+    """
     refusal = _refusal(e, params, connected=connected)
     state = getattr(e, "sqlstate", None)
     lost = isinstance(e, psycopg.OperationalError) and not isinstance(e, Silent) and state is None
@@ -625,8 +632,8 @@ def _failed(e: Exception, params: Mapping[str, str], *, connected: bool) -> Exce
 
 
 def _introduce(conn: GuardedConnection, dialer: Dialer, again: Callable[[], Session]) -> Session:
-    """Find out which server it is, and put the settings in force that only its version has."""
-    # before the server is known only sql/any may be asked
+    """Identify the server, and apply the settings that only its version has."""
+    # before the server is identified, only probes in sql/any may be executed
     opening = library.Probe(
         "server", "any", (library.folder() / "any" / "server.sql").read_text(encoding="utf-8")
     )
@@ -674,8 +681,8 @@ def _introduce(conn: GuardedConnection, dialer: Dialer, again: Callable[[], Sess
 
 
 def _monitored(session: Session) -> bool:
-    """Whether schema gpcatalog_monitor is there, open to this role, and belongs to superusers
-    alone.
+    """Whether schema gpcatalog_monitor exists, this role may use it, and it belongs to superusers
+    only.
     """
     text = library.probe("foreign_owners", session.server).statement(
         schema=quote_literal(MONITOR), extension="''"

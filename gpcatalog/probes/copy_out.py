@@ -1,7 +1,7 @@
-"""Rows of a COPY as large blocks of text.
+"""Rows of a COPY in large blocks of text.
 
-psycopg returns each row through its own chain of calls, which takes several times as long as the
-rows themselves. Here a row that has arrived is taken from libpq at once.
+psycopg returns each row through several calls, which take several times as long as reading the
+rows. This module reads each row that has arrived directly from libpq.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from psycopg import generators
 from psycopg.pq import ExecStatus
 from psycopg.waiting import Wait
 
-BLOCK = 10_000  # rows that are returned together, at least (except the last block)
+BLOCK = 10_000  # minimum number of rows per block (except the last block)
 
 
 def _more(pgconn: Any) -> Any:
-    """psycopg's form of waiting: what has arrived is in libpq afterwards."""
+    """Wait in the form that psycopg needs, then pass the received data to libpq."""
     while not (yield Wait.R):
         pass
     pgconn.consume_input()
 
 
 def blocks(conn: psycopg.Connection[Any], statement: bytes) -> Iterator[bytes]:
-    """Whole rows of one `COPY ... TO STDOUT`, as the server sends them, in blocks of some 10,000 rows.
+    """Yield the rows of one `COPY ... TO STDOUT`, as the server sends them, in blocks of about
+    10,000 rows.
 
-    A reader that stops early cancels the statement; the connection stays usable.
-    Raises psycopg.Error.
+    If the caller stops early, the statement is canceled; the connection remains usable. Raises
+    psycopg.Error.
     """
     pgconn = conn.pgconn
     pgconn.send_query(statement)
@@ -59,7 +60,7 @@ def blocks(conn: psycopg.Connection[Any], statement: bytes) -> Iterator[bytes]:
 
 
 def _check(conn: psycopg.Connection[Any], wanted: ExecStatus) -> None:
-    """Raise what the server reports instead of the wanted status."""
+    """Raise the error of the server, or an error if the status is not the wanted one."""
     for result in conn.wait(generators.execute(conn.pgconn)):
         if result.status == ExecStatus.FATAL_ERROR:
             raise psycopg.errors.error_from_result(result, encoding=conn.info.encoding)
@@ -68,7 +69,7 @@ def _check(conn: psycopg.Connection[Any], wanted: ExecStatus) -> None:
 
 
 def _drop(conn: psycopg.Connection[Any]) -> None:
-    """End a COPY that nobody reads to its end; never raises."""
+    """Cancel a COPY that is not read to its end; never raises."""
     with contextlib.suppress(psycopg.Error):
         conn.cancel_safe(timeout=5)
         pgconn = conn.pgconn

@@ -1,4 +1,4 @@
-"""Text of databases without an encoding (SQL_ASCII), whose names may be any bytes."""
+"""Text of databases without an encoding (SQL_ASCII), whose names can contain any bytes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ codecs.register_error("gpcatalog-digits", _as_digits)
 
 
 def decoded(data: bytes) -> str:
-    """UTF-8 as it is; every byte that is none as U+FFFD and its two hexadecimal digits.
+    """Decode UTF-8; every invalid byte becomes U+FFFD and its two hexadecimal digits.
 
     >>> decoded(b"caf\\xc3\\xa9"), decoded(b"caf\\xe9")
     ('café', 'caf\ufffde9')
@@ -40,12 +40,12 @@ class _TextLoader(Loader):
 
 
 def without_encoding(conn: Connection[Any]) -> bool:
-    """Whether the database has no encoding: the server then sends bytes as they are."""
+    """Whether the database has no encoding: the server then sends bytes without conversion."""
     return conn.info.parameter_status("server_encoding") == NO_ENCODING
 
 
 def take_bytes(conn: Connection[Any]) -> None:
-    """Let a connection to a database without an encoding give text as `decoded` does.
+    """Make a connection to a database without an encoding return text as `decoded` does.
 
     Raises psycopg.Error.
     """

@@ -1,4 +1,4 @@
-"""Sums over the files of a listing, in the work file of a snapshot."""
+"""Sums over the files of a listing, computed in the work file of a snapshot."""
 
 from __future__ import annotations
 
@@ -31,23 +31,26 @@ LISTED = {
     "fork_empty": "BIGINT",
     "mtime": "DOUBLE",
 }
-"""Columns of the temporary table `listed`, behind the folder; the probe relation_files has them, and
-says what they mean."""
+"""Columns of the temporary table `listed` after the folder, as in the probe relation_files, which
+documents them.
+"""
 
 KNOWN_ROOT = (
     "CASE WHEN part = 8 OR part IS NULL OR oid NOT IN (SELECT root FROM relation) THEN 0 ELSE oid"
     " END"
 )
-"""The table that a row of `listed` on the files of a root belongs to; 0 for none."""
-CHUNKS = 16  # parts of a sample; the probe relation_files makes as many
-FEW_UNSEEN = 0.01  # share of an instance's files of which no sample is needed
-# numbers of leaves that a sample is expected to have of a table from which on its error is stated:
-# with fewer, the differences of the parts are too small too often (intervals of 95 % held the truth
-# in 85 % of simulated samples of 2 numbers, in 93 to 94 % of 10)
+"""SQL expression for the table of a row of `listed` about the files of a root; 0 if there is
+none.
+"""
+CHUNKS = 16  # number of parts of a sample, as in the probe relation_files
+FEW_UNSEEN = 0.01  # largest share of the files of an instance that may be missing in a sample
+# lowest expected number of file numbers of leaves in the sample for which the error of a table is
+# stated: with fewer, the differences of the parts are too small too often (95 % intervals contained
+# the true value in 85 % of simulated samples of 2 numbers, in 93 to 94 % of 10)
 FEWEST_DRAWN = 10
-T_VALUE = 2.131  # of Student's distribution, 15 degrees of freedom, for an interval of 95 %
+T_VALUE = 2.131  # of Student's t-distribution with 15 degrees of freedom, for a 95 % interval
 
-LINE = 1 << 16  # bytes of a row with a file name at most: names have 255
+LINE = 1 << 16  # maximum bytes of a row with a file name: names have at most 255
 _FILES = {"content": "SMALLINT", "file": "VARCHAR", "size": "BIGINT"}
 _MAP = {
     "content": "SMALLINT",
@@ -58,16 +61,17 @@ _MAP = {
 }
 _OWNERS = {"oid": "UINTEGER", "root": "UINTEGER", "part": "UTINYINT"}
 
-# a data file: t<backend>_ where the relation is temporary, the number, the fork, and the segment of a
-# large file or the number of a column's file
+# a data file: t<backend>_ if the relation is temporary, the file number, the fork, and the segment
+# number of a large file or the number of a column's file
 _NAME = r"^(t[0-9]*_)?([0-9]+)(_fsm|_vm|_init)?(\.[0-9]+)?$"
 READ = f"""
     SELECT content, CASE WHEN part.temp = '' THEN 0 ELSE 1 END AS temp, try_cast(part.node AS UINTEGER) AS node,
            part.fork <> '' AS fork, file, size
       FROM (SELECT *, regexp_extract(file, '{_NAME}', ['temp', 'node', 'fork']) AS part FROM {{csv}})
      WHERE try_cast(part.node AS UINTEGER) > 0"""
-"""The data files of a table of content, file (name) and size, for which {csv} stands; other names are
-left out."""
+"""Selects the data files of a table of content, file (name) and size, for which {csv} is a
+placeholder; other names are left out.
+"""
 _BUCKET = (
     "CASE "
     + " ".join(
@@ -88,7 +92,9 @@ _KEY = "tablespace, content, temp, node"
 
 @dataclass(frozen=True)
 class Folder:
-    """A directory that was listed: its name as the server has it, the tablespace, the rows."""
+    """A directory that was listed: its name on the server, its tablespace, and the file with its
+    rows.
+    """
 
     name: str
     tablespace: int
@@ -110,7 +116,7 @@ def _create(writer: Writer) -> None:
 
 
 def take(writer: Writer, folders: Sequence[Folder]) -> None:
-    """Fill `listed` with the answers of the probe relation_files."""
+    """Fill `listed` from the results of the probe relation_files."""
     _create(writer)
     for folder in folders:
         name = folder.name.replace("'", "''").replace("{", "{{").replace("}", "}}")
@@ -119,19 +125,20 @@ def take(writer: Writer, folders: Sequence[Folder]) -> None:
 
 
 def project(writer: Writer, share: int, counts: dict[int, int], *, large: bool) -> None:
-    """Turn the rows of `listed` that a sample has into estimates for all files, and keep their
-    errors in the table file_sample.
+    """Convert the rows of `listed` from a sample to estimates for all files, and store their errors
+    in the table file_sample.
 
-    A file number and its files are in the sample or not. Numbers of large relations always are (no
-    chunk): their figures are exact. Each other figure is multiplied by the ratio of all other files
-    of its instance to those drawn, so that the number of files is exact. The error is half the
-    width of a 95 % interval, from the differences of 16 random parts of what was drawn (Wolter,
-    Introduction to Variance Estimation, 2nd edition, 2007, chapters 2 and 6).
+    A file number is in the sample with all its files, or not at all. File numbers of large
+    relations are always in the sample (no chunk): their figures are exact. Each other figure is
+    multiplied by the ratio of all other files of its instance to those in the sample, so that the
+    number of files is exact. The error is half the width of a 95 % interval, from the differences
+    of 16 random parts of the sample (Wolter, Introduction to Variance Estimation, 2nd edition,
+    2007, chapters 2 and 6).
 
-    share:  the sample has 1 in `share` file numbers; counts: all files by instance
-    large:  whether the sample has all large relations; else the error of bytes is unknown
-    Raises ProbeFailed where an instance has more files than those of large relations, and the
-    sample has none of them.
+    share:  the sample contains 1 in `share` file numbers; counts: all files by instance
+    large:  whether the sample contains all large relations; else the error of bytes is unknown
+    Raises ProbeFailed if an instance has other files than those of large relations, and the sample
+    contains none of them.
     """
     do = writer.execute
     do("DELETE FROM listed WHERE what <> 2")
@@ -191,7 +198,7 @@ def _keep_errors(writer: Writer, share: int, *, large: bool) -> None:
           FROM (SELECT *, {KNOWN_ROOT} AS root FROM listed WHERE chunk IS NOT NULL)
          GROUP BY GROUPING SETS ((root, content, chunk), (content, chunk))
     """)
-    # what a part differs by from what the ratios of the whole sample predict for it
+    # differences between a part and the values that the ratios of the whole sample predict for it
     differences = ", ".join(
         f"sum(factor * (coalesce(p.{name}, 0) - r.{name} * n.files)) AS {name}" for name in figures
     )
@@ -216,7 +223,7 @@ def _keep_errors(writer: Writer, share: int, *, large: bool) -> None:
                  GROUP BY r.root, n.chunk)
          GROUP BY root ORDER BY root
     """)
-    # where nothing was left to chance
+    # for a sample without random selection
     do(
         f"INSERT INTO file_sample SELECT NULL, {share}, 0, 0, 0, {0 if large else 'NULL'}"
         " WHERE NOT EXISTS (FROM file_sample WHERE root IS NULL)"
@@ -224,11 +231,12 @@ def _keep_errors(writer: Writer, share: int, *, large: bool) -> None:
 
 
 def load(writer: Writer, folders: Sequence[Folder], relations: Path, owners: Path) -> None:
-    """Join files and relations in the temporary table numbered: the files of each number by size.
+    """Join files and relations in the temporary table numbered: the files of each file number by
+    size.
 
     Columns: tablespace, content, temp, node, fork, bucket (of FILE_BUCKETS), files, bytes; oid,
-    root and part of the relation. oid is NULL where no row of pg_class has the number, part where
-    the coordinator does not know the relation, bucket where the relation has no file.
+    root and part of the relation. oid is NULL if no row of pg_class has the file number, part is
+    NULL if the coordinator does not have the relation, bucket is NULL if the relation has no file.
 
     relations, owners: rows of the probes file_map and file_owners
     """
@@ -254,7 +262,7 @@ def load(writer: Writer, folders: Sequence[Folder], relations: Path, owners: Pat
         " UINTEGER, fork BOOLEAN, bucket UTINYINT, files UINTEGER, bytes BIGINT, oid UINTEGER,"
         " root UINTEGER, part UTINYINT)"
     )
-    # one instance after the other takes less memory
+    # one instance after the other needs less memory
     for (content,) in do(
         "SELECT content FROM file_now UNION SELECT content FROM file_map ORDER BY content"
     ):
@@ -275,7 +283,7 @@ def load(writer: Writer, folders: Sequence[Folder], relations: Path, owners: Pat
 
 
 def add_up(writer: Writer, block: int) -> None:
-    """Fill `listed` from `numbered`, without files that have no relation. block: bytes of a page."""
+    """Fill `listed` from `numbered`, without files that have no relation. block: bytes per page."""
     _create(writer)
     do = writer.execute
     buckets = ", ".join(
@@ -295,7 +303,7 @@ def add_up(writer: Writer, block: int) -> None:
                   FROM numbered WHERE part > 10 AND oid >= 16384 AND bucket IS NOT NULL GROUP BY content, oid)
          GROUP BY oid
     """)
-    # the last file of a large index may have a single page too
+    # the last file of a large index can also have a single page
     large = (
         f"SELECT DISTINCT {_KEY}, true AS large FROM numbered WHERE part IN (4, 5, 6) AND bucket ="
         f" {len(FILE_BUCKETS) - 1}"
@@ -324,7 +332,7 @@ def add_up(writer: Writer, block: int) -> None:
 
 
 def find_orphans(writer: Writer, folders: Sequence[Folder]) -> None:
-    """Put the files without a row in pg_class into the temporary table orphan_now: tablespace,
+    """Store the files without a row in pg_class in the temporary table orphan_now: tablespace,
     content, temp, node, file, size, and mtime (seconds since 1970), which is NULL at first.
     """
     writer.execute(
@@ -349,8 +357,8 @@ def find_orphans(writer: Writer, folders: Sequence[Folder]) -> None:
 
 
 def look(writer: Writer, tablespace: int, names: str, file: Path) -> None:
-    """Take the answer of the probe orphan_files for these names (SQL, comma-separated): files that
-    are gone leave orphan_now, the others have a time.
+    """Apply the result of the probe orphan_files for these names (SQL, comma-separated): files that
+    no longer exist are deleted from orphan_now, the others get a time.
     """
     _load(writer, "looked", _FILES | {"mtime": "DOUBLE"}, file)
     writer.execute(
@@ -365,8 +373,8 @@ def look(writer: Writer, tablespace: int, names: str, file: Path) -> None:
 
 
 def add_orphans(writer: Writer) -> None:
-    """Add what is in orphan_now to `listed`; the time of a number is unknown if that of one of its
-    files is.
+    """Add the files in orphan_now to `listed`. The time of a file number is unknown if the time of
+    one of its files is unknown.
     """
     writer.execute(f"""
         INSERT INTO listed BY NAME
@@ -378,7 +386,9 @@ def add_orphans(writer: Writer) -> None:
 
 
 def moved(writer: Writer, relations: Path) -> list[int]:
-    """Relations whose number differs from that in `numbered`. relations: new rows of file_map."""
+    """Relations whose file number differs from that in `numbered`. relations: new rows of
+    file_map.
+    """
     _load(writer, "file_map", _MAP, relations)
     found = writer.execute(
         "SELECT DISTINCT oid FROM numbered JOIN file_map m USING (oid, content) WHERE"

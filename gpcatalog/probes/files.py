@@ -1,5 +1,5 @@
-"""The file section of an audit: one listing of the data directories, or the segment file lists
-where that is denied.
+"""The file section of an audit: one listing of the data directories, or the segment file lists if
+the role may not list directories.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ from gpcatalog.store.snapshot import Writer
 
 Covered = Callable[..., contextlib.AbstractContextManager[dict[str, Any]]]
 
-BATCH = 2_000  # tables whose segment file lists one statement reads
-COMPARED_BATCH = 250  # the same where they are only compared: the time is looked at after each
-# a segment's process remembers every table it opened: after so many tables a fresh one goes on
+BATCH = 2_000  # tables whose segment file lists are read by one statement
+COMPARED_BATCH = 250  # the same for a comparison: the time limit is checked after each
+# a segment process keeps memory for every table that it opened: use a new session after this many
 BATCHES_A_SESSION = 5
-# of the listing's time: longest that comparing with the segment file lists goes on, after its first
+# share of the time of the listing: time limit for comparing segment file lists after the first
 # batch
 RECONCILE_SHARE = 0.05
 LIST_SECONDS = (
-    0.001  # that reading the lists of one table takes at least, on all segments together (measured)
+    0.001  # minimum seconds to read the lists of one table, on all segments together (measured)
 )
 ATTRIBUTE_ROW = (
-    140  # least bytes of a row of pg_attribute on all servers; a file is not expected without one
+    140  # minimum bytes of a row of pg_attribute (any server); at most one file per row is expected
 )
-COUNTED_FROM = 20_000_000  # files expected on a host from which on their names are counted first
-FEWEST = 200_000  # files of which a sample says too little, and all are listed in a second or two
-SHARE = 16  # one in so many file numbers is in a sample
-MOST_ALWAYS = 5_000  # numbers of large relations at most: a statement has three lists of them
-# time to list and sum all files, over the time to count the names (Greenplum 6, 1.7 million files: 22)
+COUNTED_FROM = 20_000_000  # expected files on a host from which their names are counted first
+FEWEST = 200_000  # with fewer files a sample is inaccurate, and all are listed in 1 or 2 s
+SHARE = 16  # a sample contains one in this many file numbers
+MOST_ALWAYS = 5_000  # maximum number of large relations: a statement has three lists of them
+# time to list and sum all files, divided by the time to count their names (Greenplum 6, 1.7 million
+# files: 22)
 LISTING_FACTOR = 20.0
-CLOCK_MARGIN = 60.0  # seconds by which the clocks of hosts may differ
+CLOCK_MARGIN = 60.0  # maximum difference in seconds between the clocks of hosts
 
-# part codes of the probes relation_files and file_owners; 11 and more are tables, by storage
+# part codes of the probes relation_files and file_owners; 11 and above are tables, by storage
 PARTS = {
     2: "auxiliary",
     3: "toast",
@@ -81,13 +82,13 @@ _STORAGE = _case("part", STORAGES | PARTS, "'unowned'")
 
 @dataclass
 class FileSection:
-    """Collects what the audit says about files.
+    """Collects the data about files for the audit.
 
-    session, writer, covered, progress: as the Collector has them; contents: content ids of all
-        primaries, -1 the coordinator or only server
-    choice: which files are looked at
-    database_bytes: bytes of the main forks of all that was listed, None where nothing was
-    counts: files by instance, where they were counted by name; too_slow: the listing timed out
+    session, writer, covered, progress: those of the Collector; contents: content ids of all
+        primaries, -1 for the coordinator or the only server
+    choice: which files are read
+    database_bytes: bytes of all listed main forks, None if nothing was listed
+    counts: files by instance, if they were counted by name; too_slow: whether the listing timed out
     """
 
     session: Session
@@ -102,14 +103,14 @@ class FileSection:
 
     @property
     def _holders(self) -> list[int]:
-        """Content ids of the instances whose files are told: the segments, or the only server."""
+        """Content ids of the instances whose files are read: the segments, or the only server."""
         return [c for c in self.contents if c >= 0] if self.session.server.greenplum else [-1]
 
-    # -- where directories may be listed -----------------------------------------------------------
+    # -- if directories may be listed --------------------------------------------------------------
 
     def begin(self, attribute_bytes: int | None = None) -> Listing | None:
-        """Begin to list the directories, in a session of its own if one is to be had; None, with
-        the reason in the coverage, where they are not to be listed.
+        """Start to list the directories, in a separate session if possible. None, with the reason
+        in the coverage, if they are not listed.
 
         attribute_bytes: of pg_attribute on the largest segment or the only server, None if unknown
         """
@@ -130,7 +131,7 @@ class FileSection:
         return listing
 
     def sample(self) -> Listing | None:
-        """List a sample after all files took too long; None where that is not to be done."""
+        """List a sample after listing all files took too long; None if no sample is taken."""
         if self.choice.files is not Which.AUTO or not self.too_slow:
             return None
         if not self.counts:
@@ -159,7 +160,7 @@ class FileSection:
         )
 
     def _always(self) -> list[int]:
-        """File numbers of relations whose files are too large to be left to chance."""
+        """File numbers of relations whose files are too large for random sampling."""
         with self.covered("large_relations") as note:
             found = self.session.rows(
                 "large_relations",
@@ -184,11 +185,13 @@ class FileSection:
             " AND content >= 0) GROUP BY n // ? ORDER BY min(n)",
             [self.choice.parallel],
         )
-        # without the list of instances, no segment is left out
+        # without the list of instances, all segments are listed
         return [contents for (contents,) in found] or [EVERYWHERE]
 
     def _on_a_host(self, counts: Mapping[int, int] | None = None) -> int:
-        """Most files on a host, without mirrors; most instances if there are no counts."""
+        """Largest number of files on a host, without mirrors; without counts, largest number of
+        instances.
+        """
         counts = counts or dict.fromkeys(self._holders or [-1], 1)
         values = ", ".join(f"({content}, {n})" for content, n in counts.items())
         found = self.writer.execute(
@@ -198,9 +201,9 @@ class FileSection:
         return int(found[0][0])
 
     def _share(self, attribute_bytes: int | None) -> int:
-        """1 to list all files, n for a sample of 1 in n file numbers, 0 where not even the names
-        can be read in time. Counts the names where they are many, and shows what the listing will
-        take.
+        """1 to list all files, n for a sample of 1 in n file numbers, 0 if not even the names can
+        be read in time. Counts the names if there are many, and shows the expected duration of the
+        listing.
         """
         which = self.choice.files
         expected = None
@@ -235,7 +238,7 @@ class FileSection:
         return 0 if failed and which is not Which.ALL else 1
 
     def _counts(self) -> dict[int, int]:
-        """Files by instance, counted by their names. Raises ProbeFailed."""
+        """Count the files by instance, by their names. Raises ProbeFailed."""
         found = Counter[int]()
         for place in self.session.rows("tablespaces"):
             for contents in self._batches():
@@ -246,8 +249,8 @@ class FileSection:
         return dict(found)
 
     def _summed(self) -> bool:
-        """Whether the server sums the files: always on PostgreSQL, where it does that in a process
-        of its own while this program waits for other probes.
+        """Whether the server sums the files. Always on PostgreSQL, where this runs in a server
+        process while this program waits for other probes.
         """
         if not self.session.server.greenplum:
             return True
@@ -257,8 +260,8 @@ class FileSection:
         return True
 
     def from_directories(self, listing: Listing) -> bool:
-        """Keep what the directories of all tablespaces hold; False, with the reason in the
-        coverage, where the role may not list them.
+        """Store the files of all tablespaces; False, with the reason in the coverage, if the role
+        may not list the directories.
         """
         read = False
         label = "relation_files" if listing.share == 1 else "relation_files of a sample"
@@ -288,7 +291,7 @@ class FileSection:
         return read
 
     def _look_again(self, listing: Listing) -> None:
-        """Files whose relation came, went or changed while the files were listed."""
+        """Check files again whose relation was created, dropped or changed during the listing."""
         if not listing.find_orphans():
             return
         with self.covered("orphan_files"):
@@ -296,7 +299,7 @@ class FileSection:
         if not listing.with_rows():
             return
         with self.covered("file_map"):
-            # a rewritten table left an empty file behind, and is not empty
+            # a rewritten table left an empty file, but is not empty
             moved = ", ".join(map(str, listing.rewritten())) or "NULL"
             self.writer.execute(
                 "UPDATE relation SET files = NULL, bytes = NULL, max_segment_bytes = NULL, filled ="
@@ -308,8 +311,8 @@ class FileSection:
             "storage IN ('heap', 'ao_row', 'ao_column', 'other') AND kind NOT IN ('root',"
             " 'intermediate')"
         )
-        # whatever stores rows has a file: a table that is not listed came after the listing, or
-        # lost its file, and is not told empty
+        # every relation with storage has a file: a table that is not in the listing was created
+        # later or lost its file, and is not reported as empty
         self.writer.execute(
             "UPDATE relation SET files = 0, bytes = 0, max_segment_bytes = 0, filled = false WHERE"
             f" {stored} AND storage = 'other'"
@@ -319,7 +322,7 @@ class FileSection:
             " coalesce(f.fork_bytes, 0), max_segment_bytes = f.most, filled = f.bytes >"
             " coalesce(f.fork_bytes, 0) FROM (SELECT oid, sum(files) AS files, sum(bytes) AS bytes,"
             " max(most) AS most, sum(forks) AS forks, sum(fork_bytes) AS fork_bytes FROM listed"
-            # an update of rows in another order than theirs takes DuckDB ten times as long
+            # DuckDB takes ten times as long for an update in another order than that of the rows
             f" WHERE what = 1 GROUP BY oid ORDER BY oid) f WHERE f.oid = relation.oid AND {stored}"
         )
         found = self.writer.execute(
@@ -328,8 +331,8 @@ class FileSection:
         self.database_bytes = int(found[0][0])
 
     def _keep_totals(self, basis: str) -> None:
-        """By root, part and instance, the forks as a part of their own; what belongs to no table
-        goes to root 0.
+        """Store totals by root, part and instance, with the forks as a separate part; files that
+        belong to no table have root 0.
         """
         known = file_sums.KNOWN_ROOT
         part = (
@@ -360,8 +363,8 @@ class FileSection:
         )
 
     def _keep_counts(self) -> None:
-        """Make the estimates of an instance add up to its files, which were counted: rounding is
-        left to its largest part.
+        """Make the estimates of an instance add up to its counted files: the rounding difference is
+        added to its largest part.
         """
         for content, counted in self.counts.items():
             self.writer.execute(
@@ -372,11 +375,11 @@ class FileSection:
             )
 
     def _keep_orphans(self, now: dict[str, float | None]) -> None:
-        """Files without a row and rows without a file; what a transaction under way may explain is
-        told apart.
+        """Store files without a row and rows without a file. Files that a running transaction may
+        explain have a separate kind.
 
-        A dropped relation keeps its first file, empty, until the next checkpoint; the files of a
-        prepared transaction may be older than it.
+        The first file of a dropped relation remains, empty, until the next checkpoint; files of a
+        prepared transaction can be older than the oldest active transaction.
         """
         clock, oldest = now.get("clock"), now.get("oldest")
         sure = clock is not None and not now.get("hidden")
@@ -393,8 +396,8 @@ class FileSection:
         self._keep_missing()
 
     def _keep_missing(self) -> None:
-        """Rows without a file, asked a second time: a table dropped or rewritten between the two
-        looks is none.
+        """Store rows without a file after a second check: tables that were dropped or rewritten
+        between the two checks are left out.
         """
         oids = self.writer.execute(
             "SELECT DISTINCT oid FROM listed WHERE what = 4 ORDER BY oid LIMIT 1000"
@@ -428,13 +431,13 @@ class FileSection:
     # -- the segment file lists --------------------------------------------------------------------
 
     def from_catalogs(self, busy: str, *, seconds: float | None = None) -> None:
-        """Count files by the lists that append-optimized tables keep of theirs, and by the
-        relations there are.
+        """Count files by the segment file lists of append-optimized tables, and by relations.
 
-        busy: oids, comma-separated, that must not be opened; seconds: when to stop, None never.
-              Where directories were listed only
-        the main files of whole roots are kept, for comparison; else everything the catalogs tell: a
-        heap table is one file at least, forks are not seen and bytes only where a list tells them.
+        busy: oids, comma-separated, of relations that must not be opened; seconds: time limit, or
+              None. With a time limit (directories were listed), only the main files of complete
+              roots are stored, for comparison. Otherwise everything in the catalogs is stored: a
+              heap table counts as at least one file, forks are unknown, and bytes are known only
+              from lists.
         """
         compare = seconds is not None
         columns = ", ".join(f"{name} {kind}" for name, kind in _SEGMENT_FILES.items())
@@ -443,7 +446,7 @@ class FileSection:
         here = ", ".join(f"({content})" for content in self._holders)
         everywhere = (
             self.session.server.classic_partitions
-        )  # there roots and intermediates have files as leaves do
+        )  # there, roots and intermediates have files like leaves
         stored = "r.storage IN ('heap', 'ao_row', 'ao_column', 'other')" + (
             "" if everywhere else " AND r.kind NOT IN ('root', 'intermediate')"
         )
@@ -458,7 +461,8 @@ class FileSection:
         if compare:
             if not done:
                 return
-            # a heap's files are known to nobody but the directory, a busy table's to nobody at all
+            # files of a heap are known only from the directory, and files of a busy table are
+            # unknown
             whole = f"""SELECT r.root FROM relation r WHERE {stored} AND r.root NOT IN (SELECT root FROM relation WHERE oid IN ({busy}))
                          GROUP BY r.root HAVING bool_and({ao})"""
             parts = f"SELECT * FROM ({parts}) WHERE root IN ({whole}) AND root IN ({done})"
@@ -482,8 +486,8 @@ class FileSection:
         )
 
     def _lists(self, busy: str, seconds: float | None) -> str:
-        """Read the lists in batches, in sessions of their own; returns SQL of the roots of which
-        every list was read.
+        """Read the lists in batches, in separate sessions; return SQL for the roots whose lists
+        were all read.
         """
         batch = BATCH if seconds is None else COMPARED_BATCH
         self.writer.execute(f"""
@@ -491,7 +495,7 @@ class FileSection:
             SELECT oid, root, (row_number() OVER (ORDER BY tables, root, oid) - 1) // {batch} AS batch
               FROM (SELECT oid, root, count(*) OVER (PARTITION BY root) AS tables FROM relation
                      WHERE storage IN ('ao_row', 'ao_column') AND filled AND oid NOT IN ({busy}))
-        """)  # small roots first: only a whole root can be compared
+        """)  # small roots first: only a complete root can be compared
         batches = self.writer.execute(
             "SELECT batch, string_agg(oid, ', ') FROM list_batch GROUP BY batch ORDER BY batch"
         )
@@ -505,7 +509,7 @@ class FileSection:
                 and smallest
                 and int(smallest[0][0]) > max(batch, seconds / LIST_SECONDS)
             ):
-                # no root would be read to its end, and part of one tells nothing
+                # no root would be read completely, and a part of one cannot be compared
                 raise ProbeFailed(
                     "not applicable",
                     "not compared with the directories: even the smallest append-optimized table"

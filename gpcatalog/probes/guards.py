@@ -1,4 +1,4 @@
-"""Session settings that every connection must have in force, and the check that they are."""
+"""Session settings that must be in force on every connection, and the check of these settings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 SEARCH_PATH = "pg_catalog, pg_temp"
-"""No other role can create an object on this path: pg_temp comes last, and for functions and
-operators not at all.
+"""No other role can create an object on this path: pg_temp is last, and it is not searched for
+functions and operators.
 """
 
 EVENT_TRIGGERS_OFF = "-c event_triggers=off"
 """PostgreSQL 17 and later, for superusers: a login event trigger runs before the first statement,
-so this is set in the startup packet.
+therefore this is set in the startup packet.
 """
 
 
@@ -21,10 +21,9 @@ so this is set in the startup packet.
 class Guard:
     """One setting and the value that a session depends on.
 
-    since: server_version_num of the first version that has it; 0 means all supported versions.
-           Settings with since = 0 are part of
-    every startup packet. The others wait until the version is known: a startup packet with an
-    unknown setting is refused.
+    since: server_version_num of the first version with this setting; 0 means all supported
+           versions. Settings with since = 0 are part of every startup packet. The others are set
+           after the version is known: a server refuses a startup packet with an unknown setting.
     """
 
     name: str
@@ -38,15 +37,15 @@ def guards(*, statement_ms: int, lock_ms: int, read_only: bool = True) -> tuple[
     """
     mode = "on" if read_only else "off"
     return (
-        # what names and operators resolve to
+        # name resolution
         Guard(name="search_path", value=SEARCH_PATH),
-        # what a statement may do, and for how long
+        # what a statement may do, and how long
         Guard(name="default_transaction_read_only", value=mode),
         Guard(name="default_transaction_isolation", value="read committed"),
         Guard(name="default_transaction_deferrable", value="off"),
         Guard(name="statement_timeout", value=f"{statement_ms}ms"),
         Guard(name="lock_timeout", value=f"{lock_ms}ms"),
-        # what the text of a statement and of its result means
+        # interpretation of the text of a statement and of its result
         Guard(name="standard_conforming_strings", value="on"),
         Guard(name="quote_all_identifiers", value="off"),
         Guard(name="transform_null_equals", value="off"),
@@ -54,10 +53,11 @@ def guards(*, statement_ms: int, lock_ms: int, read_only: bool = True) -> tuple[
         Guard(name="DateStyle", value="ISO, MDY"),
         Guard(name="IntervalStyle", value="postgres"),
         Guard(name="TimeZone", value="UTC"),
-        # bounds of a float key must be read as exactly as scripts, which set the same, compare them
+        # bounds of a float key must have the same precision as in scripts, which use the same
+        # setting
         Guard(name="extra_float_digits", value="3"),
         Guard(name="client_min_messages", value="warning"),
-        # Greenplum's default of 100 reads a whole catalog for a few of its rows
+        # with Greenplum's default of 100, a whole catalog is read for a few of its rows
         Guard(name="random_page_cost", value="1.1"),
         # settings of later versions
         Guard(name="row_security", value="off", since=90500),
@@ -69,8 +69,8 @@ def guards(*, statement_ms: int, lock_ms: int, read_only: bool = True) -> tuple[
 
 
 def startup_options(settings: tuple[Guard, ...], version_num: int = 0) -> str:
-    """Return the value of the connection parameter `options` that puts all settings in force that
-    this version surely has.
+    """Return the value of the connection parameter `options` that sets all settings that this
+    version is known to have.
 
     >>> wanted = (Guard(name="search_path", value="pg_catalog, pg_temp"), Guard(name="jit", value="off", since=110000))
     >>> startup_options(wanted)
@@ -86,10 +86,10 @@ def startup_options(settings: tuple[Guard, ...], version_num: int = 0) -> str:
 
 
 def check_statement(settings: tuple[Guard, ...], version_num: int = 0) -> str:
-    """Return the first statement of a session: it reads the settings that this version surely has,
-    and the process id.
+    """Return the first statement of a session: it reads the settings that this version is known to
+    have, and the process id.
 
-    It has no operator and names no relation, so it means the same whatever search_path is in force.
+    It contains no operator and no relation, so its meaning does not depend on search_path.
     """
     names = [g.name for g in settings if g.since <= version_num]
     values = ", ".join(
@@ -99,13 +99,13 @@ def check_statement(settings: tuple[Guard, ...], version_num: int = 0) -> str:
 
 
 def later_statement(settings: tuple[Guard, ...], version_num: int) -> str:
-    """Return the statement that sets what only this version of PostgreSQL has.
+    """Return the statement that sets the settings that only this version of PostgreSQL has.
 
-    Not for Greenplum: it sends every setting to all segments, and fails where one is down.
+    Not for Greenplum: it sends every setting to all segments, and fails if one is down.
     """
     wanted = [(g.name, g.value) for g in settings if g.since and version_num >= g.since]
     if version_num >= 140000:
-        # the server notices while it works that its client was killed, and ends the statement
+        # during execution the server detects that its client was killed, and ends the statement
         wanted.append(("client_connection_check_interval", "2s"))
     calls = ", ".join(f"pg_catalog.set_config('{n}', '{v}', false) AS \"{n}\"" for n, v in wanted)
     return f"/* gpcatalog:guards */ SELECT {calls or '1'}"
@@ -115,8 +115,7 @@ _UNITS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 8
 
 
 def _normal(value: str) -> str:
-    """Return one spelling for values that mean the same: times in milliseconds, lists without
-    spaces.
+    """Normalize values with the same meaning: times in milliseconds, lists without spaces.
 
     >>> _normal("2min") == _normal("120000ms"), _normal("ISO, MDY") == _normal("iso,mdy"), _normal("0")
     (True, True, '0')
@@ -130,8 +129,7 @@ def _normal(value: str) -> str:
 def not_in_force(
     settings: tuple[Guard, ...], found: Mapping[str, object], version_num: int = 0
 ) -> list[str]:
-    """Return the names of settings of this version whose value differs from the one a session
-    depends on.
+    """Return the names of settings of this version whose value differs from the required one.
 
     >>> wanted = guards(statement_ms=60_000, lock_ms=1000)
     >>> found = {g.name: g.value for g in wanted} | {"statement_timeout": "1min", "lock_timeout": "0", "client_encoding": "UTF8"}

@@ -1,5 +1,5 @@
-"""Timing a server: what it costs to connect, to scan, to plan; and, only when asked, DDL that is
-always rolled back.
+"""Timings of a server: connecting, scanning, planning; and, only on request, DDL that is always
+rolled back.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from gpcatalog.probes import library
 from gpcatalog.probes.connection import APPLICATION_NAME, Dialer, ProbeFailed, Session
 from gpcatalog.probes.target import parameters
 
-ROUNDS = 3  # of each passive measurement
-PLAN_MS = 10_000  # longest that planning one of them may take
-LOCK_SHARE = 0.1  # of the lock slots that one measurement may take for a moment
+ROUNDS = 3  # rounds of each passive measurement
+PLAN_MS = 10_000  # time limit in ms for planning one of them
+LOCK_SHARE = 0.1  # largest share of the lock slots that one measurement may use for a moment
 
 Clock = Callable[[], float]
 
@@ -50,7 +50,7 @@ def _taken(into: list[float], clock: Clock = time.perf_counter) -> Iterator[None
 
 @dataclass(frozen=True)
 class Root:
-    """A partitioned table to be planned; locks: relations that the planner locks for a moment."""
+    """A partitioned table to be planned. locks: relations that the planner locks for a moment."""
 
     schema: str
     name: str
@@ -59,7 +59,7 @@ class Root:
 
 
 def connecting(session: Session, rounds: int = ROUNDS) -> Timing:
-    """A new session, from nothing to its first answer: process, authentication, relation cache of
+    """Time to open a new session until its first result: process, authentication, relation cache of
     the catalogs.
     """
     took: list[float] = []
@@ -71,7 +71,7 @@ def connecting(session: Session, rounds: int = ROUNDS) -> Timing:
 
 
 def answering(session: Session, rounds: int = ROUNDS) -> Timing:
-    """A statement that reads nothing: the way to the server and back."""
+    """Time of a statement that reads nothing: the round trip to the server."""
     took: list[float] = []
     for _ in range(rounds):
         with _taken(took):
@@ -80,7 +80,7 @@ def answering(session: Session, rounds: int = ROUNDS) -> Timing:
 
 
 def scanning(session: Session, probe: str, what: str, leaves: int, rounds: int = ROUNDS) -> Timing:
-    """One probe, several times."""
+    """Time one probe several times."""
     took: list[float] = []
     for _ in range(rounds):
         with _taken(took):
@@ -89,8 +89,8 @@ def scanning(session: Session, probe: str, what: str, leaves: int, rounds: int =
 
 
 def planning(session: Session, root: Root) -> list[Timing]:
-    """EXPLAIN of a query over the whole table, twice in a fresh session: the difference is the
-    building of the relation cache.
+    """Time EXPLAIN of a query over the whole table, twice in a new session: the difference is the
+    time to build the relation cache.
     """
     cold: list[float] = []
     warm: list[float] = []
@@ -113,8 +113,8 @@ def planning(session: Session, root: Root) -> list[Timing]:
 
 
 def attribute_scans(session: Session) -> list[Timing]:
-    """Scans of pg_attribute as a session start does them, in a session of its own: no parallel
-    workers, and no trace of where the scan was, where a VACUUM FULL could begin.
+    """Time scans of pg_attribute as in a session start, in a separate session. They use no parallel
+    workers, and do not record their position, where a VACUUM FULL could start its scan.
     """
     found = []
     with session.fresh() as fresh:
@@ -133,10 +133,10 @@ def attribute_scans(session: Session) -> list[Timing]:
 
 
 def statements(session: Session) -> list[Timing]:
-    """DDL that pg_stat_statements counted, by its first two words; empty where the extension is not
+    """DDL counted by pg_stat_statements, by its first two words; empty if the extension is not
     installed.
 
-    Raises ProbeFailed when it is installed but may not be read or is not loaded.
+    Raises ProbeFailed if it is installed but may not be read or is not loaded.
     """
     place = session.rows("statements_schema")
     if not place:
@@ -159,14 +159,14 @@ def statements(session: Session) -> list[Timing]:
 
 
 def activity(session: Session) -> list[dict[str, Any]]:
-    """DDL at this moment: pid, role, database, command, state ("running", "waiting"), seconds,
+    """Current DDL: pid, role, database, command, state ("running", "waiting"), seconds,
     blocked_by.
     """
     return session.rows("ddl_activity")
 
 
 def activity_timings(rows: Sequence[dict[str, Any]]) -> list[Timing]:
-    """Running and waiting DDL as numbers of sessions and their ages."""
+    """Running and waiting DDL as numbers of sessions, with their durations."""
     out = []
     for state in ("running", "waiting"):
         ages = [max(0.0, r["seconds"] or 0.0) * 1000 for r in rows if r["state"] == state]
@@ -175,8 +175,8 @@ def activity_timings(rows: Sequence[dict[str, Any]]) -> list[Timing]:
 
 
 def lock_manager_waits(session: Session) -> list[Timing]:
-    """Sessions that run a statement, and those that wait for the shared lock table, by instance: the
-    look with the most that wait, of several.
+    """Sessions that run a statement, and sessions that wait for the shared lock table, by instance:
+    of several observations, the one with the most waiting sessions.
     """
     most: dict[int, tuple[int, int]] = {}
     for _ in range(ROUNDS):
@@ -191,8 +191,8 @@ def lock_manager_waits(session: Session) -> list[Timing]:
 
 
 def writes(statistics: Iterable[dict[str, Any]]) -> list[Timing]:
-    """The server's own counters of rows written to the catalogs that grow with every table, out of
-    the probe catalog_statistics.
+    """Counters of the server for rows written to the catalogs that grow with every table, from the
+    probe catalog_statistics.
     """
     return [
         Timing(f"rows {kind}", row["relation"], row["content"], row[kind] or 0)
@@ -203,18 +203,18 @@ def writes(statistics: Iterable[dict[str, Any]]) -> list[Timing]:
 
 
 def server_log(session: Session, hours: float) -> list[Timing]:
-    """DDL, waits for locks and cancellations of the last hours in the coordinator's log, through
+    """DDL, lock waits and cancellations of the last hours in the log of the coordinator, through
     gp_toolkit.
 
-    Raises ProbeFailed where gp_toolkit is missing, the role may not read the log, or reading takes
-    longer than a statement may.
+    Raises ProbeFailed if gp_toolkit is missing, the role may not read the log, or reading exceeds
+    the statement timeout.
     """
     return [Timing(row["what"], row["subject"], -1, row["n"], *(row[f"{k}_ms"] for k in ("min", "median", "p95", "mean")))
             for row in session.rows("server_log", hours=f"{hours:.6g}")]  # fmt: skip
 
 
 def logging(session: Session) -> str:
-    """The settings that say which statements reach the log, in one line."""
+    """The settings that determine which statements are logged, in one line."""
     names = ("log_statement", "log_min_duration_statement", "log_duration", "log_lock_waits")
     rows = session.query(
         "SELECT name, setting FROM pg_catalog.pg_settings WHERE name = ANY (%s)", [list(names)]
@@ -224,15 +224,15 @@ def logging(session: Session) -> str:
 
 
 def affordable(root: Root, slots: int | None) -> bool:
-    """Whether planning takes a small share of the lock slots; slots: None where the settings were
-    not read.
+    """Whether planning needs a small share of the lock slots. slots: None if the settings were not
+    read.
     """
     return slots is None or root.locks <= LOCK_SHARE * slots
 
 
 def owned(session: Session) -> bool:
-    """Whether what the session's role makes has an owner in pg_shdepend: any role but the bootstrap
-    superuser (oid 10).
+    """Whether objects of the session's role have an owner in pg_shdepend: any role except the
+    bootstrap superuser (oid 10).
     """
     row = session.query(
         "SELECT oid::int8 AS oid FROM pg_catalog.pg_roles WHERE rolname = current_user"
@@ -245,13 +245,13 @@ def owned(session: Session) -> bool:
 
 @dataclass
 class ProbeResult:
-    """What the active probe measured and left behind.
+    """The measurements of the active probe and its dead rows.
 
     timings:  create, add column, drop and rollback of each subject
-    rounds:   whole rounds done
+    rounds:   number of complete rounds
     left:     dead row versions by instance and catalog, counted; None for an instance that could
               not be counted
-    stopped:  why it ended early; empty when it did not
+    stopped:  why it ended early; empty if it did not
     """
 
     timings: list[Timing] = field(default_factory=list)
@@ -261,8 +261,8 @@ class ProbeResult:
 
 
 def refuse(session: Session, allowed: bool, subjects: Sequence[ProbeTable]) -> None:
-    """Raise CatalogError (4) where active DDL must not run: not asked for, a standby, no privilege,
-    others' triggers, too few locks.
+    """Raise CatalogError (4) if active DDL must not run: not allowed by the user, a standby,
+    missing privilege, event triggers of other roles, or too few lock slots.
     """
     if not allowed:
         raise CatalogError(
@@ -317,7 +317,7 @@ def refuse(session: Session, allowed: bool, subjects: Sequence[ProbeTable]) -> N
             )
 
 
-_WITH = {  # of Greenplum, whatever storage its settings give to new tables
+_WITH = {  # for Greenplum, independently of the default storage of new tables
     Storage.HEAP: " WITH (appendonly=false)",
     Storage.AO_ROW: " WITH (appendonly=true)",
     Storage.AO_COLUMN: " WITH (appendonly=true, orientation=column)",
@@ -346,7 +346,7 @@ def ddl(subject: ProbeTable, schema: str, *, greenplum: bool) -> list[str]:
 
 
 class _Writing:
-    """The active probe's own connection: it may write, and every transaction of it ends in
+    """The connection of the active probe: it may write, and all its transactions end with
     ROLLBACK.
     """
 
@@ -372,13 +372,11 @@ class _Writing:
         return True
 
     def run(self, statement: str) -> None:
-        """Run one statement made here."""
+        """Run one statement of this program."""
         self.conn.execute(f"/* gpcatalog:latency */ {statement}".encode())
 
     def counters(self) -> Counter[str]:
-        """Row versions that this transaction has written so far to each catalog of the entry
-        instance.
-        """
+        """Row versions that this transaction has written to each catalog of the entry instance."""
         rows = self.conn.execute(
             "SELECT c.relname::text, pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid) +"
             " pg_catalog.pg_stat_get_xact_tuples_updated(c.oid)  FROM pg_catalog.pg_class c WHERE"
@@ -387,10 +385,11 @@ class _Writing:
         return Counter({name: n for name, n in rows if n})
 
     def on_segments(self, schema: str, catalogs: Sequence[str]) -> dict[int, Counter[str]]:
-        """Row versions that this transaction has written on each segment, dead ones too: those with
-        the xmin of its schema's row.
+        """Row versions that this transaction has written on each segment, including dead ones:
+        those with the xmin of the row of its schema.
         """
-        # gp_select_invisible shows versions that nobody sees any more; an index-only scan cannot
+        # gp_select_invisible shows row versions that are no longer visible; an index-only scan
+        # cannot
         self.run("SET LOCAL gp_select_invisible = on")
         self.run("SET LOCAL enable_indexonlyscan = off")
         xmins = self.conn.execute(
@@ -416,17 +415,17 @@ class _Writing:
 def _probe_once(
     writing: _Writing, subject: ProbeTable, left: dict[int, Counter[str]], *, countable: bool
 ) -> dict[str, list[float]]:
-    """Create, alter and drop a subject in a transaction that is rolled back; milliseconds of each
-    and of the rollback.
+    """Create, alter and drop a subject in a transaction that is rolled back; return the
+    milliseconds of each statement and of the rollback.
 
-    left: row versions written, by instance and catalog; what this leaves is added
-    countable: whether the server counts rows, so that the catalogs written to are known
+    left: written row versions by instance and catalog; those of this transaction are added
+    countable: whether the server counts rows, so that the modified catalogs are known
     """
     schema = f"gpcatalog_{secrets.token_hex(6)}"
     times: dict[str, list[float]] = {"create": [], "add column": [], "drop": [], "rollback": []}
     writing.run("BEGIN")
     try:
-        # in the transaction: between transactions the server empties them
+        # inside the transaction: between transactions the server resets the counters
         before = writing.counters()
         writing.run(f"CREATE SCHEMA {schema}")
         statements = ddl(subject, schema, greenplum=writing.greenplum)
@@ -459,11 +458,11 @@ def active(
     progress: Callable[[str], None] = lambda _: None,
 ) -> ProbeResult:
     """Create, alter and drop each subject `rounds` times, each time in a transaction that is rolled
-    back, and count what that left.
+    back, and count the dead rows.
 
-    The caller has called `refuse` and said what will be left. Raises CatalogError (3) when the
-    server cannot be reached; a timeout or an error of the server ends the probe early and is told
-    in `stopped`.
+    The caller has called `refuse` and reported the expected dead rows. Raises CatalogError (3) if
+    the server cannot be reached; a timeout or an error of the server ends the probe early and is
+    reported in `stopped`.
     """
     done = ProbeResult()
     took: dict[tuple[str, ProbeTable], list[float]] = {}
@@ -491,7 +490,7 @@ def active(
         done.stopped = re.sub(r"\s+", " ", primary).strip()
     finally:
         with contextlib.suppress(Exception):
-            writing.conn.close()  # a transaction that is still open is rolled back by the server
+            writing.conn.close()  # the server rolls back a transaction that is still open
     done.timings = [
         summed_up(what, values, subject=subject.word, leaves=subject.leaves)
         for (what, subject), values in took.items()
@@ -502,7 +501,7 @@ def active(
 
 
 def instances(session: Session) -> list[int]:
-    """Content ids of all primaries, the coordinator first; -1 alone on PostgreSQL."""
+    """Content ids of all primaries, the coordinator first; only -1 on PostgreSQL."""
     if not session.server.greenplum:
         return [-1]
     try:

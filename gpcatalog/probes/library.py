@@ -1,5 +1,5 @@
-"""Which .sql file serves which server: a search path of folders, the first that holds the probe
-wins.
+"""The selection of .sql files for a server: a search path of folders; the first one that contains
+the probe is used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model import generations
 from gpcatalog.model.server import Server
 
-# Where probes read what a role without superuser may not read on every server; a session can name
+# Sources of data that a role without superuser may not read on every server; a session can use
 # other sources.
 SOURCES = {
     "activity": "pg_catalog.pg_stat_activity",
@@ -28,7 +28,7 @@ _INCLUDE = re.compile(r"^-- include ([a-z_]+)\n", re.M)
 
 
 def search_path(server: Server) -> tuple[str, ...]:
-    """Folders of sql/ for this server, most special first.
+    """Folders of sql/ for this server, the most specific first.
 
     >>> search_path(Server("PostgreSQL", "17.2", "pg17", 170002))
     ('pg17', 'pg16', 'pg15', 'pg14', 'pg13', 'pg12', 'any')
@@ -38,7 +38,7 @@ def search_path(server: Server) -> tuple[str, ...]:
 
 @functools.cache
 def folder() -> Path:
-    """Where the .sql files are: inside the installed package, or beside it in a checkout."""
+    """The folder of the .sql files: in the installed package, or next to it in a checkout."""
     package = Path(gpcatalog.__file__).parent
     for place in (package / "sql", package.parent / "sql"):
         if (place / "any").is_dir():
@@ -52,10 +52,10 @@ def folder() -> Path:
 
 @dataclass(frozen=True)
 class Probe:
-    """One probe as it serves one server: its text with the header, and what the header says.
+    """One probe for one server: its text with the header, and the values in the header.
 
     name:   file name without .sql
-    origin: folder that served it
+    origin: folder that contains the file
     sql:    the whole file
     """
 
@@ -64,18 +64,18 @@ class Probe:
     sql: str
 
     def header(self, key: str) -> str:
-        """What the header says under `key` ("needs", "trusts", "locks", "cost"); empty when it says
-        nothing.
+        """The value of `key` ("needs", "trusts", "locks", "cost") in the header; empty if it is
+        missing.
 
-        trusts: the schema outside pg_catalog that the probe reads, and the extension whose member
-                it reads there.
+        trusts: the schema outside pg_catalog that the probe reads, and the extension that the
+                objects there belong to.
         """
         found = re.search(rf"^-- {key}: (.*)$", self.sql, re.M)
         return found[1] if found else ""
 
     @property
     def prose(self) -> str:
-        """The first sentences of the header: what the probe reads."""
+        """The first sentences of the header, which describe what the probe reads."""
         lines = []
         for line in self.sql.splitlines():
             if not line.startswith("-- ") or re.match(r"-- (needs|trusts|locks|cost): ", line):
@@ -84,23 +84,23 @@ class Probe:
         return " ".join(lines)
 
     def statement(self, **values: str) -> str:
-        """The SQL to send: no header, a marker that shows in pg_stat_activity, placeholders filled
-        from `values`.
+        """The SQL to send: without the header, with a marker for pg_stat_activity, and with
+        placeholders replaced from `values`.
 
-        Values are SQL text made by this program (catalog names, numbers), never a user's.
+        Values are SQL text of this program (catalog names, numbers), never text of a user.
         """
         body = "\n".join(line for line in self.sql.splitlines() if not line.startswith("--"))
         return f"/* gpcatalog:{self.name} */ {fill(body, **SOURCES | values).strip()}"
 
 
-@functools.cache  # a migration asks the same probes for each table
+@functools.cache  # a migration executes the same probes for each table
 def _found(file: str, generation: str, area: str = "") -> tuple[str, str] | None:
-    """The first folder of the search path that has this file, and its text with what it includes in
-    its place.
+    """The first folder of the search path that contains this file, and its text with included parts
+    inserted.
 
-    A line `-- include NAME` stands for NAME.part: what the probes of several generations say alike
-    is said once.
-    area: a folder of sql/ with folders of generations of its own, searched before the others
+    A line `-- include NAME` is replaced by NAME.part: text that is the same in the probes of
+    several generations exists once. area: a folder of sql/ with its own folders of generations,
+    searched before the others
     """
     places = generations.known(generation).folders
     for place in (*(f"{area}/{p}" for p in places if area), *places):
@@ -124,16 +124,16 @@ def _part(name: str, generation: str, area: str) -> str:
 
 
 def fill(text: str, **values: str) -> str:
-    """The text with its placeholders {name} filled. Raises KeyError for one without a value."""
+    """Replace the placeholders {name} in the text. Raises KeyError for one without a value."""
     return _PLACEHOLDER.sub(lambda found: values[found[1]], text)
 
 
 def part(name: str, server: Server, *, area: str = "") -> str:
-    """The text of NAME.part for this server, with what it includes in its place; placeholders are
-    left.
+    """The text of NAME.part for this server, with included parts inserted; placeholders are not
+    replaced.
 
     area: "journal" for the functions that migrations install
-    Raises CatalogError when no folder of its search path has it.
+    Raises CatalogError if no folder of the search path contains it.
     """
     return _part(name, server.generation, area)
 
@@ -141,7 +141,7 @@ def part(name: str, server: Server, *, area: str = "") -> str:
 def probe(name: str, server: Server) -> Probe:
     """The probe of this name for this server.
 
-    Raises CatalogError when no folder of its search path has it.
+    Raises CatalogError if no folder of the search path contains it.
     """
     found = _found(f"{name}.sql", server.generation)
     if found is not None:
@@ -154,7 +154,7 @@ def probe(name: str, server: Server) -> Probe:
 
 
 def names(server: Server) -> list[str]:
-    """Names of all probes that this server can be asked."""
+    """Names of all probes for this server."""
     return sorted(
         {file.stem for place in search_path(server) for file in (folder() / place).glob("*.sql")}
     )

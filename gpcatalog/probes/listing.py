@@ -1,9 +1,9 @@
 """One listing of the data directories: the files of each relation, and files without a relation.
 
-Of a Greenplum cluster with few relations the names and sizes are returned and summed here: its
-segments take several times as long for the same sums. Of many, as on many segments, more rows would
-pass the coordinator than the segments need time to sum. PostgreSQL sums them in a process of its own
-while other probes run.
+For a Greenplum cluster with few relations, names and sizes are returned and summed in this process,
+because segments take several times as long for the same sums. With many relations or segments, the
+segments sum them: sending all rows through the coordinator would take longer. PostgreSQL sums them
+in a server process while other probes run.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from gpcatalog.probes import file_sums
 from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.store.snapshot import Writer
 
-MOST_ROWS = 2_000_000  # rows of pg_class on all instances up to which files are summed here
-NAMES_A_LOOK = 2_000  # files without a row that one statement looks at again
-LOOK_SECONDS = 10.0  # after which no more of them are looked at
+MOST_ROWS = 2_000_000  # rows of pg_class on all instances up to which this process sums files
+NAMES_A_LOOK = 2_000  # files without a row that one statement checks again
+LOOK_SECONDS = 10.0  # time limit after which no more of them are checked
 
 
-EVERYWHERE = "c.gp_segment_id"  # in place of content ids: no segment is left out
+EVERYWHERE = "c.gp_segment_id"  # in place of content ids: selects all segments
 
 
 def keep(session: Session, probe: str, file: Path, **values: str) -> None:
-    """Append the rows of a probe to a file of CSV. Raises ProbeFailed."""
+    """Append the rows of a probe to a CSV file. Raises ProbeFailed."""
     statement = session.statement(probe, **values)
     with file.open("ab") as out:
         for block in session.stream_csv(statement):
@@ -36,15 +36,15 @@ def keep(session: Session, probe: str, file: Path, **values: str) -> None:
 
 
 class Listing:
-    """One listing of the directories into files of CSV, at the same time as other probes if there
-    is a session for it.
+    """One listing of the directories into CSV files, at the same time as other probes if it has a
+    separate session.
 
-    Where names are returned, the relations and the files are read at nearly the same time, in any
-    order: what is created, rewritten or dropped between the two is found as a file without a
-    relation or the reverse, and is looked at again.
+    If names are returned, relations and files are read at almost the same time, in any order. A
+    relation that is created, rewritten or dropped in between appears as a file without a relation
+    or the reverse, and is checked again.
 
-    now:     what the probe oldest_transaction returned before it began: what begins later cannot
-            have made an older file
+    now:     result of the probe oldest_transaction before the start of the listing: a transaction
+            that begins later cannot have created an older file
     summed:  whether the server sums the files
     share:   1 for all files, n for those of 1 in n file numbers, which the server sums
     always:  file numbers that are in every sample
@@ -65,7 +65,7 @@ class Listing:
         self.session, self.writer, self.now, self.summed = session, writer, now, summed
         self.share, self.always, self.batches = share, always, batches
         self.folders: list[file_sums.Folder] = []
-        self.seconds = 0.0  # from the first to the last statement
+        self.seconds = 0.0  # duration from the first to the last statement
         self._begun = time.perf_counter()
         self._map = writer.scratch("file_map.csv")
         self._owners = writer.scratch("file_owners.csv")
@@ -75,14 +75,14 @@ class Listing:
 
     @property
     def probe(self) -> str:
-        """The probe that lists."""
+        """The name of the probe that lists files."""
         return "relation_files" if self.summed else "file_names"
 
     def begin(self, beside: Session | None) -> None:
-        """List in the session `beside`, which is closed afterwards; without it, return when all is
-        read.
+        """List in the session `beside`, which is closed afterwards; without it, return after all
+        files are read.
 
-        What fails is raised by `end`.
+        Errors are raised by `end`.
         """
         self._beside = beside
         if beside is not None:
@@ -102,20 +102,20 @@ class Listing:
     def _run(self, beside: Session) -> None:
         try:
             self.read_files(beside)
-        # whatever it is, it is raised where the listing is asked for: a part of one is none
+        # any error is raised by `end`: an incomplete listing is not used
         except Exception as e:
             self._failed = e
         finally:
             beside.close()
 
     def read_relations(self) -> None:
-        """Which relation each file number belongs to. Raises ProbeFailed."""
+        """Read which relation each file number belongs to. Raises ProbeFailed."""
         keep(self.session, "file_map", self._map)
         keep(self.session, "file_owners", self._owners)
         self.seconds = time.perf_counter() - self._begun
 
     def read_files(self, session: Session) -> None:
-        """The files of all tablespaces. Raises ProbeFailed."""
+        """Read the files of all tablespaces. Raises ProbeFailed."""
         for place in session.rows("tablespaces"):
             file = self.writer.scratch(f"files{len(self.folders)}.csv")
             values = {"folder": place["folder"]}
@@ -133,21 +133,21 @@ class Listing:
         self.seconds = time.perf_counter() - self._begun
 
     def end(self) -> None:
-        """Wait for the listing. Raises what failed."""
+        """Wait for the end of the listing. Raises its errors."""
         if self._thread is not None:
             self._thread.join()
         if self._failed is not None:
             raise self._failed
 
     def stop(self) -> None:
-        """Ask the server to drop it, and wait a moment for that; never raises."""
+        """Ask the server to cancel the listing, and wait up to 2 seconds; never raises."""
         if self._beside is not None and self._thread is not None and self._thread.is_alive():
             self._beside.cancel()
             self._thread.join(2)
 
     def load(self) -> None:
-        """Fill the temporary table `listed` (file_sums.LISTED), except for files without a
-        relation where names were returned: `look_again` adds these.
+        """Fill the temporary table `listed` (file_sums.LISTED). Files without a relation are not
+        included if names were returned: `look_again` adds these.
         """
         if self.summed:
             file_sums.take(self.writer, self.folders)
@@ -156,12 +156,12 @@ class Listing:
             file_sums.add_up(self.writer, self.session.facts["block_size"])
 
     def find_orphans(self) -> bool:
-        """Whether files without a relation were listed, where names were returned."""
+        """Whether files without a relation were listed; used if names were returned."""
         file_sums.find_orphans(self.writer, self.folders)
         return self._any_orphan()
 
     def with_rows(self) -> bool:
-        """Whether some of these still exist and are not empty."""
+        """Whether some of these files still exist and are not empty."""
         return self._any_orphan("WHERE size > 0")
 
     def _any_orphan(self, where: str = "") -> bool:
@@ -170,7 +170,7 @@ class Listing:
     def look_again(self) -> None:
         """Add the files without a relation that still exist, with their times.
 
-        Raises ProbeFailed where some were not looked at; they are added without a time.
+        Raises ProbeFailed if some were not checked; they are added without a time.
         """
         try:
             self._look_at_orphans()
@@ -208,9 +208,9 @@ class Listing:
                 looked += len(some)
 
     def rewritten(self) -> list[int]:
-        """Relations whose file number changed since they were read: what was listed under the old
-        number is no longer theirs. Their new files have no relation: only asked where such a file
-        has rows.
+        """Relations whose file number changed since they were read: the files listed under the old
+        number no longer belong to them. Their new files have no relation, so this is only called if
+        such a file has rows.
 
         Raises ProbeFailed.
         """

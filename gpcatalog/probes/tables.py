@@ -1,4 +1,4 @@
-"""Tables that a user names, and what of their owners' code a statement on them could run."""
+"""Tables named by a user, and the code of their owners that a statement on them could run."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class TableName:
 
     @property
     def text(self) -> str:
-        """Schema and name, as messages show them."""
+        """Schema and name, as in messages."""
         return f"{self.schema}.{self.name}"
 
 
 def named(session: Session, text: str) -> TableName:
-    """Return the one table that `text` names as SQL spells it, with its schema or without.
+    """Return the one table with the name `text` in SQL notation, with or without its schema.
 
-    Raises CatalogError (2) where no table or more than one has this name, (3) where the catalogs
-    cannot be read.
+    Raises CatalogError (2) if no table or more than one has this name, (3) if the catalogs cannot
+    be read.
     """
     schema, name = split_name(text)
     statement = library.probe("table_named", session.server).statement()
@@ -65,11 +65,11 @@ def reachable_functions(session: Session, oid: int) -> list[dict[str, str]]:
 
 
 def refuse_planning(session: Session, table: TableName) -> None:
-    """Raise CatalogError (4) unless planning a query on this table can run no code that a user
-    stored.
+    """Raise CatalogError (4) unless planning a query on this table can run no code that a user has
+    defined.
 
-    The planner evaluates expressions of indexes, constraints, statistics and policies, so naming
-    the table in a query is enough.
+    The planner evaluates expressions of indexes, constraints, statistics and policies. Therefore a
+    query that names the table is enough to run such code.
     """
     with _checking(table):
         powers = session.rows("role_powers")[0]["powers"]
@@ -90,16 +90,16 @@ def refuse_planning(session: Session, table: TableName) -> None:
 
 
 def countable(session: Session, table: TableName) -> set[str]:
-    """Return the qualified names of the partitions whose rows can be counted without running
-    another role's code.
+    """Return the qualified names of the partitions whose rows can be counted without running code
+    of another role.
 
-    Raises CatalogError (4) where counting could run code of a role that is neither superuser nor
-    this one.
+    Raises CatalogError (4) if counting could run code of a role that is neither a superuser nor
+    this role.
 
-    Only its owner can add an index or constraint to a table, and only its schema's owner can put
-    another table under its name. So where all of these are superusers or this role, nothing can
-    change between this check and the count; for other owners a role with powers of its own is
-    refused.
+    Only the owner of a table can add an index or constraint to it, and only the owner of its schema
+    can replace it by another table of the same name. If all of these are superusers or this role,
+    nothing can change between this check and the count. For other owners, a role with special
+    privileges is refused.
     """
     with _checking(table):
         powers = session.rows("role_powers")[0]["powers"]

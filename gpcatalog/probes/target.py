@@ -1,4 +1,4 @@
-"""Which server and database a user means, without asking it."""
+"""The server and database that a user means, determined without a connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpcatalog.errors import CatalogError
 
 
 def as_conninfo(text: str) -> str:
-    """A bare word is a database's name, as psql has it.
+    """Convert a bare word to a database name, as psql does.
 
     >>> as_conninfo("sales"), as_conninfo("host=mdw dbname=sales")
     ('dbname=sales', 'host=mdw dbname=sales')
@@ -25,7 +25,7 @@ def as_conninfo(text: str) -> str:
 
 
 def of_database(conninfo: str, name: str) -> str:
-    """The connection string with another database.
+    """Return the connection string with another database.
 
     >>> of_database("host=mdw dbname=postgres", "sales")
     'dbname=sales host=mdw'
@@ -33,8 +33,8 @@ def of_database(conninfo: str, name: str) -> str:
     return _conninfo.make_conninfo(as_conninfo(conninfo), dbname=name)
 
 
-# What libpq says of a string that is none, and the same without quoting it: a piece of it may be a
-# piece of a password
+# Messages of libpq about an invalid connection string, and the same without quoting it: a part of
+# it could be part of a password
 _WRONG = (
     (r"percent-encoded", "% must be followed by two hexadecimal digits; write % itself as %25"),
     (r"unexpected spaces", "write a space in a URI as %20"),
@@ -49,7 +49,7 @@ _HINT = 'use a form that psql accepts: "host=… port=… dbname=…", postgresq
 def parameters(conninfo: str, **overrides: str) -> dict[str, str]:
     """The parameters of a connection string.
 
-    Raises CatalogError (2) that quotes nothing which might be a piece of a password.
+    Raises CatalogError (2); its message contains no text that could be part of a password.
     """
     text = as_conninfo(conninfo)
     try:
@@ -80,7 +80,7 @@ def parameters(conninfo: str, **overrides: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Target:
-    """Host, port and database as libpq would take them; host is empty for a local socket."""
+    """Host, port and database as libpq would use them; host is empty for a local socket."""
 
     host: str
     port: str
@@ -88,7 +88,9 @@ class Target:
 
 
 def _of_service(name: str) -> dict[str, str]:
-    """Parameters that a service file has for a service: libpq reads it. Empty if there is none."""
+    """The parameters of a service in the service file, read by libpq. Empty if the service does not
+    exist.
+    """
     before = os.environ.get("PGSERVICE")
     os.environ["PGSERVICE"] = name
     try:
@@ -102,9 +104,9 @@ def _of_service(name: str) -> dict[str, str]:
 
 
 def target(conninfo: str) -> Target:
-    """The target of a connection string, its service and libpq's environment.
+    """Return the target of a connection string, its service and libpq's environment.
 
-    Raises CatalogError (2) when the string is none.
+    Raises CatalogError (2) for an invalid connection string.
     """
     params = parameters(conninfo)
     service = params.get("service") or os.environ.get("PGSERVICE")

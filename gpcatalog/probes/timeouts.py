@@ -1,4 +1,4 @@
-"""Time limits of a session; no library that connects is needed to choose them."""
+"""Time limits of a session. This module does not import a database driver."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Timeouts:
-    """How long a probe may take, in milliseconds.
+    """Time limits of a session: *_ms in milliseconds, *_s in seconds.
 
-    grace_s: how much longer than that a server may be silent before it counts as lost.
+    grace_s: additional seconds without data from the server after which the connection counts as
+             lost.
     """
 
     statement_ms: int = 120_000
@@ -19,7 +20,7 @@ class Timeouts:
 
     @property
     def silence_s(self) -> float:
-        """Longest that a server may say nothing: it ends a statement itself, so a longer silence is
-        a network that was cut.
+        """Maximum seconds without data from the server. The server ends a statement itself, so a
+        longer silence means that the network failed.
         """
         return self.statement_ms / 1000 + self.grace_s

@@ -1,4 +1,4 @@
-"""When tables were written last, by the modification times of their files."""
+"""The time of the last write to tables, from the modification times of their files."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from collections.abc import Mapping
 
 from gpcatalog.probes.connection import Session
 
-BATCH = 2000  # tables that one statement looks at
-GIGABYTE = 1 << 30  # of a heap in one file (RELSEG_SIZE of all builds that are known)
+BATCH = 2000  # tables that one statement checks
+GIGABYTE = 1 << 30  # size of one file of a heap (RELSEG_SIZE of all known builds)
 
 
 def last_written(session: Session, sizes: Mapping[int, int | None]) -> dict[int, float]:
-    """Seconds since each of these tables was written last, on the instance where that was latest.
+    """Seconds since the last write to each of these tables, on the instance with the most recent
+    write.
 
-    sizes: bytes of each table on the instance where it is largest, by oid; None where unknown
+    sizes: bytes of each table on the instance where it is largest, by oid; None if unknown
 
     Every write to an append-optimized table changes its segment file list or its visibility map;
-    its rows may be in any of many files. A heap is also written by VACUUM, and by its first readers; its rows reach
-    the files at a checkpoint. A table whose file is not found, or whose size is not known, is left
-    out. Raises ProbeFailed.
+    its rows can be in any of many files. A heap is also written by VACUUM and by the first queries
+    that read it; its rows are written to the files at a checkpoint. A table whose file is not
+    found, or whose size is unknown, is left out. Raises ProbeFailed.
     """
     found: dict[int, float] = {}
     known = sorted(oid for oid, size in sizes.items() if size is not None)

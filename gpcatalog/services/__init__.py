@@ -1,1 +1,1 @@
-"""What commands share: work on a server or a snapshot from start to end, without terminals and options."""
+"""Work that several commands share, on a server or a snapshot, without terminals and options."""

@@ -1,4 +1,4 @@
-"""The judged report of a snapshot."""
+"""The report of a snapshot with findings."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def judged(
     forecast: bool = True,
     notify: Notify = silent,
 ) -> Report:
-    """The judged report of one snapshot file, with a forecast where its series has an older one of
-    the same database.
+    """Return the report of one snapshot file with findings, and with a forecast if its series
+    contains an older snapshot of the same database.
 
-    notify: takes a line on what was left out
+    notify: called with a line about what was left out
     """
     import msgspec
 
@@ -64,7 +64,7 @@ def judged(
                     and older.header["database_oid"] != snapshot.header["database_oid"]
                 ):
                     older.close()
-                    older = None  # dropped and created anew under the same name
+                    older = None  # the database was dropped and created again with the same name
             report = build(snapshot, older)
         finally:
             if older is not None:

@@ -1,4 +1,4 @@
-"""What a role can see of a server: the examination that `doctor` prints."""
+"""The examination of the privileges of a role on a server, which `doctor` prints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _why(session: Session, probe: str, **values: str) -> str:
-    """Why a probe does not answer; "" when it does."""
+    """The reason why a probe fails; "" if it succeeds."""
     from gpcatalog.probes.connection import ProbeFailed
 
     try:
@@ -23,9 +23,9 @@ def _why(session: Session, probe: str, **values: str) -> str:
 
 
 def facts(session: Session) -> Facts:
-    """Ask the server what the sections need to know.
+    """Read the facts that the sections need from the server.
 
-    Raises ProbeFailed where even that is denied.
+    Raises ProbeFailed if even these queries are denied.
     """
     from gpcatalog.doctor.result import Facts
 
@@ -79,7 +79,7 @@ def facts(session: Session) -> Facts:
 
 
 def examine(session: Session) -> Doctor:
-    """The examination of one session's role. Raises ProbeFailed."""
+    """Examine the role of a session. Raises ProbeFailed."""
     from gpcatalog.doctor.result import Doctor, notes, sections
 
     found = facts(session)

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 MANY_LEAVES = 2_000
-"""Leaves of a plan from which on a second session reads. Opening it takes 0.01 s, and its first
-statements read the catalogs into empty caches; reading 1,000 leaves takes 0.2 s.
+"""Number of leaves of a plan from which a second session is used. Opening it takes 0.01 s, and its
+first statements read the catalogs into empty caches; reading 1,000 leaves takes 0.2 s.
 """
 
 
 def chosen_tables(plan: Plan, only: set[str]) -> list[TablePlan]:
-    """Tables with steps that `only` names, quoted or not, with the schema or without; all of them
-    where it is empty.
+    """Tables with steps that `only` names, quoted or not, with or without the schema; all of them
+    if it is empty.
 
-    Raises CatalogError (2) for a name that no table of the plan has, or several.
+    Raises CatalogError (2) for a name that matches no table of the plan, or several.
     """
     named: dict[str, list[TablePlan]] = {name: [] for name in only}
     for table in plan.tables:
@@ -60,7 +60,9 @@ def chosen_tables(plan: Plan, only: set[str]) -> list[TablePlan]:
 
 
 def _in_order(tables_: Iterable[TablePlan]) -> list[TablePlan]:
-    """Tables whose steps remove most catalog rows a second first (estimates of the plan)."""
+    """Sort tables by the catalog rows that their steps remove per second, the most first (estimates
+    of the plan).
+    """
     return sorted(
         tables_,
         key=lambda t: (
@@ -70,15 +72,15 @@ def _in_order(tables_: Iterable[TablePlan]) -> list[TablePlan]:
 
 
 def _counts(session: Session, tables_: list[TablePlan], notify: Notify) -> dict[str, int]:
-    """Rows of every leaf that a step names, counted now; a table whose count could run code of its
-    owner is left out, and named.
+    """Count the rows of every leaf that a step names. A table whose count could run code of its
+    owner is left out and reported.
     """
     from gpcatalog.model.names import qualified
     from gpcatalog.probes import tables
 
     found: dict[str, int] = {}
     for table in tables_:
-        # names come from a plan file, and counting opens the leaves' indexes
+        # names are from a plan file, and counting opens the indexes of the leaves
         try:
             there = tables.countable(
                 session, tables.named(session, qualified(table.schema, table.table))
@@ -92,9 +94,7 @@ def _counts(session: Session, tables_: list[TablePlan], notify: Notify) -> dict[
         for step in table.steps:
             for leaf in step.copied_leaves():
                 name = qualified(leaf.schema, leaf.name)
-                if (
-                    name in there
-                ):  # a leaf that is gone is refused later, with the step that names it
+                if name in there:  # a missing leaf is refused later, with the step that names it
                     statement = (
                         f"/* gpcatalog:count */ SELECT pg_catalog.count(*) AS n FROM ONLY {name}"
                     )
@@ -103,7 +103,7 @@ def _counts(session: Session, tables_: list[TablePlan], notify: Notify) -> dict[
 
 
 def _unsafe(asked: ByTable, found: TableMigration) -> tuple[str, ...]:
-    """Code of other roles that the work on a table would run. Raises ProbeFailed."""
+    """Code of other roles that the migration of a table would run. Raises ProbeFailed."""
     return tuple(
         (
             f"{r['function']} of {r['owner']}"
@@ -118,8 +118,8 @@ def _unsafe(asked: ByTable, found: TableMigration) -> tuple[str, ...]:
 def _side_by_side(
     asked: ByTable, work: Callable[[TablePlan], _T], tables_: list[TablePlan], at_once: int
 ) -> Iterator[_T]:
-    """What `work` makes of each table, in their order. While the server reads one of them, another
-    one is worked on here.
+    """Yield the result of `work` for each table, in their order. While the server reads one table,
+    this process works on another one.
     """
     pool = ThreadPoolExecutor(at_once)
     try:
@@ -142,8 +142,8 @@ def _translated(
     window: float | None,
     at_once: int,
 ) -> Iterator[TableMigration | RefusedStep]:
-    """The work on each table, or why there is none; of a large plan, each table that is worked on
-    is read by a session of its own, where the server has one.
+    """Yield the operations of each table, or the reason why there are none. For a large plan, each
+    table is read by a separate session, if the server has a free connection.
     """
     from gpcatalog.migration.operations import RefusedStep
     from gpcatalog.migration.translate import translate
@@ -190,16 +190,15 @@ def write_migration(
     at_once: int = 2,
     notify: Notify = silent,
 ) -> tuple[Generator[tuple[str, Iterable[str]]], list[TableMigration], list[RefusedStep]]:
-    """Name and text of each file, in pieces; the work in them, and what was refused.
+    """Return name and text of each file in pieces, the operations in them, and the refused steps.
 
-    Tables are read while the files of others are made, when they are asked for: both lists are
-    complete behind the last file.
+    Tables are read while the files of other tables are generated, on demand: both lists are
+    complete after the last file.
 
     count: count the rows of the leaves now; only: names of tables, empty for all; growth: how far
-    leaves may outgrow their planned bytes; at_once: tables that are worked on at a time; notify:
-    takes a line on what was not counted
-    Raises CatalogError: 2 for a name of `only` that the plan has not, 4 on another server or
-    database than that of the plan.
+    leaves may outgrow their planned bytes; at_once: tables that are translated at the same time;
+    notify: called with a line about what was not counted Raises CatalogError: 2 for a name in
+    `only` that is not in the plan, 4 if the server or database is not that of the plan.
     """
     from gpcatalog.capacity.limits import lock_slots
     from gpcatalog.migration.folder import Folder

@@ -1,4 +1,4 @@
-"""Run a program when the state of audits has changed, and remember the state."""
+"""Run a program when the state of audits has changed, and store the state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import msgspec
 from gpcatalog.audit.changes import Notification, Problem, compare, with_unknown
 from gpcatalog.errors import CatalogError, Exit
 
-LIMIT = 60.0  # seconds for the program
+LIMIT = 60.0  # time limit of the program in seconds
 
 
 class _State(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class _State(msgspec.Struct, frozen=True):
 
 
 def words_of(command: str) -> list[str]:
-    """The program and its arguments. No shell takes part.
+    """Split the command into the program and its arguments. No shell is used.
 
     Raises CatalogError (2) if the command cannot be split or there is no such program.
     """
@@ -51,10 +51,10 @@ def state_file(words: Sequence[str], subject: str) -> Path:
 
 
 def _read(file: Path) -> dict[str, Problem] | None:
-    """The remembered problems by key; None if there are none or the file is damaged."""
+    """The stored problems by key; None if there are none or the file is damaged."""
     try:
         state = msgspec.json.decode(file.read_bytes(), type=_State)
-    except (OSError, msgspec.DecodeError):  # a validation error is one, too
+    except (OSError, msgspec.DecodeError):  # includes validation errors
         return None
     return {p.key: p for p in state.problems}
 
@@ -117,7 +117,7 @@ def notify(
     """Run the program if the problems changed since it last succeeded, and return the change.
 
     unread_places: places that could not be audited; their earlier problems remain.
-    Raises CatalogError (3) if the program fails: the state is not remembered then.
+    Raises CatalogError (3) if the program fails: the state is then not stored.
     """
     file = state_file(words, subject)
     before = _read(file)

@@ -1,4 +1,4 @@
-"""Where a service sends lines for people: on what it does, or on what it left out."""
+"""The function that gets messages of a service: about its progress, or about what it left out."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ Notify = Callable[[str], None]
 
 
 def silent(line: str) -> None:
-    """Drop the line."""
+    """Discard the line."""

@@ -1,4 +1,4 @@
-"""The plan of a snapshot, under a policy file and the limits of a call; and the plan in a file."""
+"""Plan a snapshot with a policy file and the limits of a call, and read a plan file."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def plan_snapshot(
     rate: str,
     progress: Notify = silent,
 ) -> PlanResult:
-    """Plan one open snapshot under a policy file and the limits of the call.
+    """Plan one open snapshot with a policy file and the limits of the call.
 
-    rate: bytes a second that one segment copies, as text, empty for the default; progress: takes a
-    line on each table. Raises CatalogError.
+    rate: bytes per second that one segment copies, as text, empty for the default; progress: called
+          with a line about each table. Raises CatalogError.
     """
     import msgspec
 
@@ -51,7 +51,7 @@ def plan_snapshot(
 
 
 def read_plan(path: str) -> Plan:
-    """The plan in a file. Raises CatalogError (2)."""
+    """Read a plan from a file. Raises CatalogError (2)."""
     import msgspec
 
     from gpcatalog.planner import plan_file

@@ -1,4 +1,4 @@
-"""Folders of the series of snapshots: one a database of a server."""
+"""Folders of the series of snapshots: one per database of a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def series_of_session(session: Session) -> Path:
-    """The folder of the series that a session's database has."""
+    """The folder of the series of a session's database."""
     from gpcatalog.store import series
 
     target = session.target
@@ -21,7 +21,7 @@ def series_of_session(session: Session) -> Path:
 
 
 def series_of_snapshot(snapshot: Snapshot) -> Path:
-    """The folder of the series that the database of a snapshot has."""
+    """The folder of the series of a snapshot's database."""
     from gpcatalog.store import series
 
     head = snapshot.header
@@ -30,8 +30,8 @@ def series_of_snapshot(snapshot: Snapshot) -> Path:
 
 @contextlib.contextmanager
 def place_for(session: Session, *, store: bool, save: str = "") -> Iterator[Path]:
-    """Where a new snapshot of the session's database goes: `save`, its series, or a folder that is
-    removed at the end.
+    """Yield the path for a new snapshot of the session's database: `save`, a path in its series, or
+    one in a folder that is removed at the end.
     """
     import tempfile
     from datetime import UTC, datetime

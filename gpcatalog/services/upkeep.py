@@ -1,4 +1,6 @@
-"""Upkeep of the tables that a policy names: tonight's script, the coming nights, habits of tables."""
+"""Upkeep of the tables that a policy names: tonight's script, the coming nights, and the rules that
+tables seem to follow.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class Prepared:
-    """Tables of a snapshot, ready for upkeep; now: microseconds since 1970, UTC."""
+    """Tables of a snapshot, prepared for upkeep. now: microseconds since 1970, UTC."""
 
     reader: Reader
     tables: list[ReadTable]
@@ -40,7 +42,7 @@ class Prepared:
 
     @property
     def states(self) -> list[TableState]:
-        """The tables as nights see them."""
+        """The states of the tables, the input for nights."""
         return [t.state for t in self.tables]
 
     @property
@@ -50,7 +52,7 @@ class Prepared:
 
 
 def policy_of(path: Path | None) -> Policy:
-    """The policy in a file, checked for what upkeep needs. Raises CatalogError."""
+    """Read the policy of a file and check it for upkeep. Raises CatalogError."""
     from gpcatalog.planner import policy
     from gpcatalog.upkeep import rules
 
@@ -76,7 +78,7 @@ def today_of(text: str) -> datetime | None:
 def prepare(
     snapshot: Snapshot, wanted: Policy, now: datetime | None, *, every: bool = False
 ) -> Prepared:
-    """Tables that the policy names for upkeep.
+    """Prepare the tables that the policy names for upkeep.
 
     every: all partitioned tables. Raises CatalogError for a snapshot without leaves.
     """
@@ -98,7 +100,9 @@ def prepare(
 
 
 def check_clock(session: Session, day: date) -> None:
-    """Raise CatalogError (4) where the date of the server is another one than that of the script."""
+    """Raise CatalogError (4) if the date of the server differs from that of the script by more than
+    a day.
+    """
     server = session.query(
         "/* gpcatalog:date */ SELECT pg_catalog.now() AT TIME ZONE 'UTC' AS now"
     )[0]["now"].date()
@@ -112,10 +116,10 @@ def check_clock(session: Session, day: date) -> None:
 
 @dataclass(kw_only=True)
 class Planned:
-    """Steps of a night by oid of the table.
+    """The steps of a night by oid of the table.
 
-    order: of its merges, by id; places: what each of them merges; impossible: merges without a
-    step, with refusals as sentences
+    order: position of its merges, by id; places: the range that each of them merges; impossible:
+           merges without a step; refusals: the reasons as sentences
     """
 
     steps: dict[int, list[Step]] = field(default_factory=lambda: defaultdict(list))
@@ -150,7 +154,7 @@ def steps_of(prepared: Prepared, tonight: Night) -> Planned:
 
 
 def _add_merges(prepared: Prepared, tonight: Night, found: Planned) -> None:
-    """Add the steps of merges, and those that are not possible."""
+    """Add the steps of merges, and the merges that are not possible."""
     from gpcatalog.upkeep.rollups import merge_steps
 
     by_oid = {t.state.oid: t for t in prepared.tables}
@@ -175,7 +179,9 @@ def _add_merges(prepared: Prepared, tonight: Night, found: Planned) -> None:
 
 
 def announced(prepared: Prepared) -> list[tuple[str, list[str]]]:
-    """Partitions that will be past their retention in seven days, of tables that drop them."""
+    """Partitions that will exceed their retention in seven days, of tables that drop such
+    partitions.
+    """
     from gpcatalog.model.names import qualified
     from gpcatalog.upkeep.night import to_be_announced
 
@@ -192,7 +198,9 @@ def announced(prepared: Prepared) -> list[tuple[str, list[str]]]:
 
 
 def _too_large(work: TableMigration, steps: list[Step], most: int) -> tuple[set[str], list[str]]:
-    """Take out merges that one transaction may not copy; their ids, and sentences on them."""
+    """Remove merges that one transaction must not copy; return their ids, and sentences about
+    them.
+    """
     large = {s.id for s in steps if s.operation == "merge" and (s.cost.bytes or 0) > most}
     large &= {o.id for o in work.forward}
     if not large:
@@ -206,8 +214,8 @@ def _too_large(work: TableMigration, steps: list[Step], most: int) -> tuple[set[
 
 @dataclass(kw_only=True)
 class _Work:
-    """What of a night is possible on the live tables; impossible: sentences on merges that are
-    not.
+    """The part of a night that is possible on the live tables. impossible: sentences about merges
+    that are not possible.
     """
 
     planned: Planned
@@ -219,7 +227,7 @@ class _Work:
 def _translated(
     session: Session, prepared: Prepared, found: _Work, *, owner_runs: bool, notify: Notify
 ) -> set[Place]:
-    """Add the operations of all tables; merges that are not possible."""
+    """Add the operations of all tables; return the merges that are not possible."""
     from gpcatalog.capacity.limits import lock_slots
     from gpcatalog.migration.operations import RefusedStep
     from gpcatalog.migration.translate import translate
@@ -268,10 +276,10 @@ def _translated(
 
 @dataclass(kw_only=True)
 class _Quiet:
-    """What is known of the last writes to partitions that are to be merged.
+    """The known times of the last writes to partitions that will be merged.
 
-    seconds: since the last write, by oid of the leaf; asked: leaves whose files were looked at
-    lately:  number of merges that wait, by oid of the table; failed: why nothing is known
+    seconds: since the last write, by oid of the leaf; asked: leaves whose files were checked
+    lately:  number of merges that wait, by oid of the table; failed: why the times are unknown
     """
 
     seconds: dict[int, float] = field(default_factory=dict)
@@ -280,7 +288,7 @@ class _Quiet:
     failed: str = ""
 
     def notes(self, names: dict[int, str]) -> list[str]:
-        """Sentences on merges that wait."""
+        """Sentences about merges that wait."""
         why = (
             f"when their partitions were written is unknown ({self.failed})"
             if self.failed
@@ -296,7 +304,7 @@ class _Quiet:
 def _written_lately(
     session: Session, prepared: Prepared, tonight: Night, known: _Quiet
 ) -> set[Place]:
-    """Merges of a night whose partitions were written too lately, or at an unknown time."""
+    """Merges of a night whose partitions were written too recently, or at an unknown time."""
     from gpcatalog.probes.connection import ProbeFailed
     from gpcatalog.probes.written import last_written
 
@@ -345,9 +353,9 @@ def night_work(
     owner_runs: bool = False,
     notify: Notify = silent,
 ) -> NightWork:
-    """Tonight's work on the live tables.
+    """Return tonight's work on the live tables.
 
-    owner_runs: the owner of the tables runs the script; notify: takes a line on each table
+    owner_runs: the owner of the tables runs the script; notify: called with a line about each table
     """
     from gpcatalog.migration.nightly import NightWork
     from gpcatalog.model.names import qualified
@@ -357,7 +365,8 @@ def night_work(
     excluded: set[Place] = set()
     quiet = _Quiet()
     if any(t.rules.quiet for t in prepared.states):
-        # all that is due at once: looking at what the limits allow would look again and again
+        # check all merges that are due at once: checking only those within the limits would repeat
+        # the check
         every = replace(prepared.limits, max_leaves=1 << 60, max_rewrite=1 << 60)
         states = [replace(t, rules=replace(t.rules, retention="none")) for t in prepared.states]
         due = night(states, prepared.now, every)
@@ -378,7 +387,7 @@ def night_work(
         found = _Work(planned=steps_of(prepared, tonight))
         new = _translated(session, prepared, found, owner_runs=owner_runs, notify=notify)
         impossible |= found.impossible
-        # what is not possible must not take the limits of what is
+        # impossible merges must not use up the limits of the night
         if new <= excluded:
             break
         excluded |= new
@@ -418,9 +427,9 @@ def script_of(session: Session, work: NightWork) -> str:
 
 
 def runs_of(session: Session) -> tuple[list[Run] | None, list[str]]:
-    """Runs of the journal, the newest last, and merges that are not finished; None without a journal.
+    """Runs of the journal, the newest last, and unfinished merges; None without a journal.
 
-    Raises CatalogError where another role owns a part of the journal, or the role may not read it.
+    Raises CatalogError if another role owns a part of the journal, or if the role may not read it.
     """
     from gpcatalog.model.upkeep_runs import runs
     from gpcatalog.probes.connection import ProbeFailed
@@ -440,14 +449,18 @@ def runs_of(session: Session) -> tuple[list[Run] | None, list[str]]:
 
 
 def nights(prepared: Prepared, days: int, *, announced: bool = False) -> Iterator[ForecastNight]:
-    """The coming nights. announced: drops that are due were announced by earlier nights."""
+    """The forecast of the coming nights. announced: whether earlier nights announced the drops that
+    are due.
+    """
     from gpcatalog.upkeep.forecast import forecast
 
     yield from forecast(prepared.states, prepared.now, prepared.limits, days, announced=announced)
 
 
 def announces(conninfo: str) -> bool:
-    """Whether scripts of upkeep have run on a database for seven days: drops were announced."""
+    """Whether scripts of upkeep have run on a database for seven days: then drops were
+    announced.
+    """
     from gpcatalog.probes.connection import connect
     from gpcatalog.probes.target import as_conninfo
     from gpcatalog.upkeep.rules import ANNOUNCED

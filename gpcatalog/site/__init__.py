@@ -1,1 +1,1 @@
-"""A static site of a fleet: what each database is summed up to, and what of the site is up to date."""
+"""A static site of a fleet: the summary of each database, and the state of the site."""

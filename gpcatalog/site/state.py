@@ -1,4 +1,6 @@
-"""What of a site is up to date: a file in its folder, which also marks the folder as a site."""
+"""The state of a site: a file in its folder that records which pages are up to date. The file also
+marks the folder as a site.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,10 @@ SCHEMA = "gpcatalog.site/1"
 
 
 class Entry(msgspec.Struct, kw_only=True, frozen=True):
-    """A database.
+    """The pages of one database.
 
-    place:   its cluster and name; made_of: digest of all that its pages depend on
-    files:   its data and pages, the newest report last
+    place:   its cluster and name; made_of: digest of all input of its pages
+    files:   its data files and pages, the newest report last
     """
 
     place: str
@@ -33,7 +35,7 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class State(msgspec.Struct, kw_only=True):
-    """The site. databases: by folder; files: all that belong to it, relative to the site's folder."""
+    """The site. databases: by folder; files: all files of the site, relative to its folder."""
 
     schema: str = SCHEMA
     version: str = __version__
@@ -42,7 +44,7 @@ class State(msgspec.Struct, kw_only=True):
 
 
 def read(folder: Path) -> State:
-    """The state of a site; an empty one for a new folder, or after another version.
+    """Read the state of a site; it is empty for a new folder, or for a site of another version.
 
     Raises CatalogError (4) for a folder with other files.
     """
@@ -65,19 +67,19 @@ def read(folder: Path) -> State:
     except OSError as e:
         raise CatalogError(f"cannot read {folder / FILE}: {e.strerror or e}") from None
     except (msgspec.DecodeError, msgspec.ValidationError, ValueError, RecursionError):
-        return State()  # all pages are made anew
+        return State()  # all pages are written again
     if found.schema != SCHEMA or found.version != __version__:
         return State(files=found.files)
     return found
 
 
 def encode(state: State) -> str:
-    """The file's text."""
+    """The content of the state file."""
     return json_safe(msgspec.json.encode(state).decode()) + "\n"
 
 
 def inside(folder: Path, name: str) -> Path | None:
-    """The path of a file of the site; None for a name that leads out of the folder."""
+    """The path of a file of the site; None for a name that points outside the folder."""
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or ".." in parts:
         return None
@@ -89,15 +91,15 @@ def inside(folder: Path, name: str) -> Path | None:
 
 
 def complete(folder: Path, entry: Entry) -> bool:
-    """Whether all files of a database are there."""
+    """Whether all files of a database exist."""
     paths = [inside(folder, name) for name in entry.files]
     return all(path is not None and path.is_file() for path in paths)
 
 
 def remove(folder: Path, names: Iterable[str]) -> int:
-    """Delete files that are no longer part of the site, and folders that are empty then.
+    """Delete files that are no longer part of the site, and folders that become empty.
 
-    The number of files deleted.
+    Returns the number of deleted files.
     """
     removed = 0
     for name in names:
@@ -110,5 +112,5 @@ def remove(folder: Path, names: Iterable[str]) -> int:
             for parent in path.parents:
                 if parent == folder:
                     break
-                parent.rmdir()  # fails, and ends this, where something is left
+                parent.rmdir()  # fails and ends the loop if the folder is not empty
     return removed

@@ -11,11 +11,11 @@ from gpcatalog.growth.points import Point
 from gpcatalog.growth.result import Forecast, Growth
 
 TREND_POINTS = 60  # points of the small chart in the overview
-FINDINGS = 50  # findings of a database that the overview can list
+FINDINGS = 50  # maximum number of findings of a database in the overview
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A finding: its severity in words, its rule and its title."""
+    """A finding: the word of its severity, its rule and its title."""
 
     severity: str
     rule: str
@@ -23,11 +23,11 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, kw_only=True, frozen=True):
-    """What the overview shows of a database.
+    """The data of a database in the overview.
 
     state:     of the verdict in lower case, such as "warning", "ok" or "incomplete"
-    headline:  the verdict after the state
-    counts:    numbers of findings by severity in words
+    headline:  the text of the verdict after the state
+    counts:    number of findings by the word of the severity
     verdicts:  limits that are near or exceeded
     trend:     (seconds since 1970, tables and leaf partitions) of the snapshots of the period
     per_day:   their slope; None with too few snapshots
@@ -51,7 +51,7 @@ class Summary(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def _trend(points: list[Point]) -> tuple[tuple[float, float], ...]:
-    """At most TREND_POINTS points, the newest among them."""
+    """At most TREND_POINTS points, including the newest."""
     step = -(-len(points) // TREND_POINTS) or 1
     chosen = points[::-1][::step][::-1]
     return tuple((p.taken_at.timestamp(), float(p.partitions)) for p in chosen)
@@ -60,7 +60,9 @@ def _trend(points: list[Point]) -> tuple[tuple[float, float], ...]:
 def summed_up(
     report: Report, growth: Growth | None, points: list[Point], *, verdict: str
 ) -> Summary:
-    """The summary of a report and its series. verdict: "STATE: sentence", as an audit prints it."""
+    """The summary of a report and its series. verdict: "STATE: sentence", as in the output of an
+    audit.
+    """
     counts: dict[str, int] = {}
     for finding in report.findings:
         counts[finding.severity.word] = counts.get(finding.severity.word, 0) + 1

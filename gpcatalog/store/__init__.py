@@ -1,1 +1,1 @@
-"""Snapshot files and series: the only room that knows DuckDB."""
+"""Snapshot files and series: the only package that uses DuckDB."""

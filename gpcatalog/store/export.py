@@ -1,4 +1,4 @@
-"""A snapshot's tables as CSV files."""
+"""Export the tables of a snapshot as CSV files."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from gpcatalog.store.snapshot import Snapshot
 
 
 def export(snapshot: Snapshot, folder: Path) -> dict[str, int]:
-    """Write every table into `folder`, which is made; rows by table. NULL is an empty field.
+    """Create `folder` and write every table to it; return the number of rows by table. NULL is an
+    empty field.
 
-    Raises CatalogError when the folder exists or cannot be written; nothing half-written is left.
+    Raises CatalogError if the folder exists or cannot be written; no incomplete export remains.
     """
     try:
         folder.mkdir(parents=True)

@@ -1,15 +1,15 @@
-"""How a snapshot keeps its largest table: names and bounds as few forms and many numbers, put
-together again by a view.
+"""The compact form of the largest table of a snapshot: names and bounds are stored as a few forms
+and many numbers, and a view combines them again.
 """
 
 from __future__ import annotations
 
-PACKED = "relation_packed"  # the stored table behind the view `relation`
+PACKED = "relation_packed"  # the stored table of the view `relation`
 
-# text column → how many numbers of it are kept apart; a text with more, or with one of over 18
-# digits, stays whole in its form
+# text column → number of its numbers that are stored separately; a text with more numbers, or with
+# a number of over 18 digits, is stored unchanged in its form
 _NUMBERS = {"name": 6, "bound": 12}
-_LONGEST = 18  # digits that a BIGINT holds for certain
+_LONGEST = 18  # number of digits that always fit in a BIGINT
 
 
 def _numbers(column: str) -> list[str]:
@@ -17,7 +17,7 @@ def _numbers(column: str) -> list[str]:
 
 
 def packed_shape(columns: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Names and types of the packed table's columns, given those of `relation`."""
+    """Names and types of the columns of the packed table, from those of `relation`."""
     out = []
     for name, kind in columns:
         out += (
@@ -29,8 +29,8 @@ def packed_shape(columns: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _form(column: str) -> str:
-    """SQL: a printf format with a directive in place of each number; "%04d" where zeros lead, so
-    that no digit is lost.
+    """SQL expression for a printf format with a directive in place of each number; "%04d" for a
+    number with leading zeros, so that no digit is lost.
     """
     runs, between = f"{column}_runs", f"{column}_between"
     return (
@@ -42,8 +42,8 @@ def _form(column: str) -> str:
 
 
 def pack(columns: list[str]) -> str:
-    """SELECT over `relation` with the given columns that yields the rows of the packed table,
-    sorted so that neighbours are alike.
+    """SELECT over `relation` with the given columns that returns the rows of the packed table,
+    sorted so that similar rows are adjacent.
     """
     runs, split, out = [], [], []
     for column in columns:
@@ -70,8 +70,8 @@ def pack(columns: list[str]) -> str:
 
 
 def unpack(columns: list[str], table: str, *, keyed: bool = False) -> str:
-    """SELECT over the packed table that yields the rows of `relation` again; keyed: and
-    `bound_key`, see `key`.
+    """SELECT over the packed table that returns the rows of `relation`; keyed: with `bound_key`,
+    see `key`.
     """
     out = [
         (
@@ -87,7 +87,7 @@ def unpack(columns: list[str], table: str, *, keyed: bool = False) -> str:
 
 
 def key(*, packed: bool) -> str:
-    """SQL of a 64-bit number that is the same for equal bounds: from packed columns without putting
-    the text together.
+    """SQL expression for a 64-bit number that is the same for equal bounds. From packed columns, it
+    is computed without building the text.
     """
     return f"hash(bound_form, {', '.join(_numbers('bound'))})" if packed else "hash(bound)"

@@ -1,4 +1,6 @@
-"""Thinning a series: all of the last days, then one a week, then only totals a root."""
+"""Prune a series: keep all snapshots of the last days, then one per week, then only totals per
+root.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from gpcatalog.store.snapshot import Snapshot, Writer
 
 
 class Fate(StrEnum):
-    """What pruning does with one snapshot."""
+    """The action of pruning for one snapshot."""
 
     KEEP = "keep"
     TOTALS = "totals only"
@@ -24,7 +26,7 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """One snapshot and its fate. bytes: of the file before."""
+    """One snapshot and its action. bytes: size of the file before pruning."""
 
     stored: StoredSnapshot
     fate: Fate
@@ -33,8 +35,8 @@ class Decision:
 
 @dataclass(frozen=True)
 class Policy:
-    """all_days: every snapshot younger is kept; after them one a week; totals_days: older ones lose
-    their leaves.
+    """all_days: all younger snapshots are kept, and of older ones one per week; totals_days: older
+    snapshots are reduced to totals.
     """
 
     all_days: int = 30
@@ -54,9 +56,9 @@ class Policy:
 
 
 def decide(stored: Iterable[StoredSnapshot], now: datetime, policy: Policy) -> list[Decision]:
-    """The fate of every snapshot of one series.
+    """Return the action for every snapshot of one series.
 
-    The newest is always kept whole; of a week, the first of it.
+    The newest snapshot is always kept completely; of a week, the first snapshot is kept.
     """
     ordered = sorted(stored, key=lambda s: (s.taken_at, s.path.name))
     weeks: set[tuple[int, int]] = set()
@@ -76,11 +78,11 @@ def decide(stored: Iterable[StoredSnapshot], now: datetime, policy: Policy) -> l
 
 
 def totals_only(path: Path) -> bool:
-    """Rewrite a snapshot without its leaves, atomically: totals a root stay.
+    """Rewrite a snapshot without its leaves, atomically; totals per root are kept.
 
-    False when it was so already, or has no totals.
+    Returns False if it was already reduced, or has no totals.
 
-    Raises CatalogError when it cannot be read or written; the file is then as it was.
+    Raises CatalogError if it cannot be read or written; the file is then unchanged.
     """
     with Snapshot(path) as old:
         if (
@@ -103,8 +105,8 @@ def totals_only(path: Path) -> bool:
 
 
 def prune(decisions: Iterable[Decision]) -> tuple[int, list[tuple[Path, str]]]:
-    """Carry decisions out; bytes given back, and the files that could not be thinned with the
-    reason. Safe to interrupt and to repeat.
+    """Apply decisions; return the freed bytes, and the files that could not be pruned, with the
+    reasons. Safe to interrupt and to repeat.
     """
     freed, failed = 0, []
     for decision in decisions:

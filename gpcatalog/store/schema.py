@@ -1,13 +1,13 @@
-"""The tables of a snapshot file, version by version."""
+"""The tables of a snapshot file, and the schema versions that added them."""
 
 from __future__ import annotations
 
 SCHEMA_VERSION = 8
 
-# What came after version 1, as "table" or "table.column": a file of an older version may lack it
-# and is read as if it held nothing there.
-# A file of the version that brought it, or of a later one, must have it. Adding a table or column:
-# count SCHEMA_VERSION up, name it here.
+# Tables and columns added after version 1, as "table" or "table.column". A file of an older version
+# may lack them and is read as if they were empty. A file of the version that added them, or of a
+# later one, must have them. To add a table or column: increment SCHEMA_VERSION and add its name
+# here.
 ADDED = {
     "partition_fact": 2,
     "timing": 2,
@@ -25,10 +25,10 @@ ADDED = {
     "file_sample.bytes": 8,
 }
 
-# Every table of a snapshot. content is the content id of an instance: -1 the coordinator (or the
+# All tables of a snapshot. content is the content id of an instance: -1 the coordinator (or the
 # only server), 0… segments.
 TABLES: dict[str, str] = {
-    # one row: whose snapshot it is
+    # one row: server, database and settings of the snapshot
     "snapshot": (
         """
         schema_version INTEGER NOT NULL, snapshot_id VARCHAR NOT NULL, gpcatalog_version VARCHAR NOT NULL,
@@ -40,8 +40,7 @@ TABLES: dict[str, str] = {
         database_bytes BIGINT, filled_basis VARCHAR, grain VARCHAR NOT NULL
     """
     ),
-    # primaries, mirrors, coordinator, standby as gp_segment_configuration has them; one row on
-    # PostgreSQL
+    # primaries, mirrors, coordinator, standby as in gp_segment_configuration; one row on PostgreSQL
     "instance": (
         """
         dbid INTEGER, content INTEGER NOT NULL, role VARCHAR, preferred_role VARCHAR, mode VARCHAR, status VARCHAR, port INTEGER,
@@ -49,7 +48,7 @@ TABLES: dict[str, str] = {
     """
     ),
     "setting": "name VARCHAR NOT NULL, setting VARCHAR, unit VARCHAR, source VARCHAR",
-    # one row a catalog and instance; rows_basis: counted, derived or estimate; needed bytes after
+    # one row per catalog and instance; rows_basis: counted, derived or estimate; needed bytes after
     # VACUUM FULL and REINDEX
     "catalog": (
         """
@@ -60,19 +59,20 @@ TABLES: dict[str, str] = {
         dead_tuples BIGINT, last_vacuum TIMESTAMP
     """
     ),
-    # bytes of a tuple of each catalog and of an entry of each index, from a sample; names ending in
-    # _index are indexes
+    # bytes of a tuple of each catalog and of an entry of each index, from a sample; names that end
+    # in _index are indexes
     "catalog_width": (
         "relation VARCHAR NOT NULL, catalog VARCHAR NOT NULL, bytes DOUBLE, sample BIGINT"
     ),
-    # relations of an instance by kind; storage and persistence are told for the entry instance only
+    # relations of an instance by kind; storage and persistence are known for the entry instance
+    # only
     "class_count": (
         """
         content INTEGER NOT NULL, relkind VARCHAR NOT NULL, storage VARCHAR, persistence VARCHAR, relations BIGINT NOT NULL,
         attributes BIGINT NOT NULL
     """
     ),
-    # one row a table: leaves, intermediates, roots, plain tables
+    # one row per table: leaves, intermediates, roots, plain tables
     "relation": (
         """
         oid UINTEGER NOT NULL, "schema" VARCHAR NOT NULL, name VARCHAR NOT NULL, root UINTEGER NOT NULL, parent UINTEGER,
@@ -83,7 +83,7 @@ TABLES: dict[str, str] = {
         is_default BOOLEAN NOT NULL, filled BOOLEAN, files BIGINT, bytes BIGINT, max_segment_bytes BIGINT
     """
     ),
-    # pruned snapshots keep one row a root instead of one a leaf; whole ones carry both
+    # pruned snapshots have one row per root instead of one per leaf; complete ones have both
     "root_total": (
         """
         root UINTEGER NOT NULL, "schema" VARCHAR NOT NULL, name VARCHAR NOT NULL, kind VARCHAR NOT NULL, storage VARCHAR NOT NULL,
@@ -91,26 +91,26 @@ TABLES: dict[str, str] = {
         files BIGINT, bytes BIGINT
     """
     ),
-    # files by root, part and instance; root 0: what belongs to no table. part: main, auxiliary,
-    # toast, index, fork, sequence, catalog,
-    # other, unowned. basis: directory, sample (estimates from a part of the file numbers), or
-    # catalog (segment file lists, no sizes but theirs). small: of at most 1 MB,
-    # the empty ones among them; hollow_bytes: of indexes that hold no entry
+    # files by root, part and instance; root 0: files that belong to no table. part: main,
+    # auxiliary, toast, index, fork, sequence, catalog, other, unowned. basis: directory, sample
+    # (estimates from a part of the file numbers), or catalog (segment file lists, with sizes only
+    # from them). small: of at most 1 MB, including empty files; hollow_bytes: of indexes without an
+    # entry
     "file_total": (
         """
         content INTEGER NOT NULL, root UINTEGER NOT NULL, part VARCHAR NOT NULL, basis VARCHAR NOT NULL, files BIGINT NOT NULL,
         bytes BIGINT, empty_files BIGINT, small_files BIGINT, hollow_bytes BIGINT
     """
     ),
-    # the histogram of file sizes, forks with their relation; storage of tables, of everything else
-    # its part
+    # the histogram of file sizes, forks with their relation; storage: storage type of tables, for
+    # other files their part
     "file_bucket": (
         """
         content INTEGER NOT NULL, storage VARCHAR NOT NULL, bucket VARCHAR NOT NULL, files BIGINT NOT NULL, bytes BIGINT NOT NULL
     """
     ),
     # errors of the estimates from a sample of 1 in `one_in` file numbers, half the width of a 95 %
-    # interval: of one root, or of all files where root is NULL
+    # interval: of one root, or of all files if root is NULL
     "file_sample": (
         """
         root UINTEGER, one_in INTEGER NOT NULL,
@@ -139,14 +139,14 @@ TABLES: dict[str, str] = {
         root UINTEGER NOT NULL, level UTINYINT NOT NULL, strategy VARCHAR NOT NULL, "key" VARCHAR, key_types VARCHAR, has_template BOOLEAN
     """
     ),
-    # what a plan must know besides the tree: fact is distribution, foreign key, view, columns,
-    # index, every, pg_partman, …
+    # additional facts for a plan: fact is distribution, foreign key, view, columns, index, every,
+    # pg_partman, …
     "partition_fact": (
         "root UINTEGER NOT NULL, oid UINTEGER NOT NULL, fact VARCHAR NOT NULL, detail VARCHAR"
     ),
-    # what `check --baseline` must know of tables that are no partitions, and of views, sequences,
-    # types and templates; one row a fact,
-    # detail is JSON. name: of the index, constraint, parent, view, … ; of a template its level
+    # data for `check --baseline` about tables that are not partitions, and about views, sequences,
+    # types and templates; one row per fact, detail is JSON. name: of the index, constraint, parent,
+    # view, … ; for a template its level
     "definition": (
         "oid UINTEGER NOT NULL, what VARCHAR NOT NULL, name VARCHAR NOT NULL, detail VARCHAR"
     ),
@@ -156,31 +156,30 @@ TABLES: dict[str, str] = {
         xid_age BIGINT
     """
     ),
-    # pages of pg_attribute that a session start reads from the front without pg_internal.init
+    # pages at the start of pg_attribute that a session start reads without pg_internal.init
     "session_start": "content INTEGER NOT NULL, pages BIGINT NOT NULL",
-    # transactions and multixacts since the oldest that may still be there, of each database and of
-    # the catalog and the relation of this one with the oldest; kind: database, catalog, relation
+    # transactions and multixacts since the oldest one that may still exist, for each database, and
+    # for the oldest catalog and relation of this database; kind: database, catalog, relation
     "age": (
         """
         content INTEGER NOT NULL, kind VARCHAR NOT NULL, name VARCHAR NOT NULL, xid_age BIGINT NOT NULL, multixact_age BIGINT
     """
     ),
-    # what was timed, and counters of the server: `gpcatalog.model.timing.Timing` says what each row
-    # means
+    # timings, and counters of the server: `gpcatalog.model.timing.Timing` defines the meaning of
+    # each row
     "timing": (
         """
         what VARCHAR NOT NULL, subject VARCHAR NOT NULL, content INTEGER, n BIGINT NOT NULL,
         min_ms DOUBLE, median_ms DOUBLE, p95_ms DOUBLE, mean_ms DOUBLE, leaves BIGINT
     """
     ),
-    # what pg_stat_last_operation keeps of relations that still exist (Greenplum): how many met an
-    # action for the last time on a day (UTC);
-    # part: relation, or leaf of a partitioned table
+    # pg_stat_last_operation for relations that still exist (Greenplum): number of relations whose
+    # last action of a kind was on this day (UTC); part: relation, or leaf of a partitioned table
     "operation_day": (
         "day DATE NOT NULL, action VARCHAR NOT NULL, part VARCHAR NOT NULL, relations BIGINT NOT"
         " NULL"
     ),
-    # the last CREATE, ALTER or TRUNCATE of partitioned and plain tables, the newest ones only
+    # the last CREATE, ALTER or TRUNCATE of partitioned and plain tables, only the newest ones
     "last_operation": (
         """
         oid UINTEGER NOT NULL, action VARCHAR NOT NULL, detail VARCHAR, role VARCHAR, done_at TIMESTAMP NOT NULL
@@ -193,8 +192,7 @@ TABLES: dict[str, str] = {
         " recorded_at TIMESTAMP NOT NULL"
     ),
     "temp_schema": '"schema" VARCHAR NOT NULL, relations BIGINT NOT NULL, alive BOOLEAN',
-    # what was read and what was not; status: read, denied, timed out, busy, segment down, failed,
-    # not applicable
+    # status of each probe: read, denied, timed out, busy, segment down, failed, not applicable
     "coverage": (
         "probe VARCHAR NOT NULL, status VARCHAR NOT NULL, reason VARCHAR, needs VARCHAR, seconds"
         " DOUBLE, origin VARCHAR"
@@ -203,7 +201,7 @@ TABLES: dict[str, str] = {
 
 
 def columns_of(table: str) -> list[str]:
-    """Names of a table's columns, in order.
+    """Names of the columns of a table, in order.
 
     >>> columns_of("temp_schema")
     ['schema', 'relations', 'alive']
@@ -212,7 +210,7 @@ def columns_of(table: str) -> list[str]:
 
 
 def shape_of(table: str) -> list[tuple[str, str, bool]]:
-    """Name, type and whether it may be NULL of a table's columns, in order.
+    """Name, type, and whether NULL is allowed, for the columns of a table, in order.
 
     >>> shape_of("temp_schema")[0]
     ('schema', 'VARCHAR', False)

@@ -1,4 +1,4 @@
-"""A series: the snapshots of one database in time, a folder of files."""
+"""A series: the snapshots of one database over time, in one folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE = re.compile(r"(\d{8}T\d{6}Z)(?:-\d+)?" + re.escape(SUFFIX) + r"\Z")
 
 
 def home() -> Path:
-    """Where series are kept: GPCATALOG_HOME, else gpcatalog in the user's data folder
+    """The folder of all series: GPCATALOG_HOME, else gpcatalog in the user's data folder
     (XDG_DATA_HOME).
     """
     named = os.environ.get(HOME_VARIABLE)
@@ -29,7 +29,8 @@ def home() -> Path:
 
 
 def safe_name(text: str) -> str:
-    r"""Part of a folder name: what is not plain is spelled out, so two names never meet.
+    r"""Convert a name to a part of a path: special characters are encoded, so two names never get
+    the same result.
 
     >>> safe_name("Sales DB"), safe_name("/tmp"), safe_name("..")
     ('Sales%20DB', '%2ftmp', '%2e%2e')
@@ -38,11 +39,11 @@ def safe_name(text: str) -> str:
     return plain.replace(".", "%2e") if set(plain) == {"."} else plain or "%"
 
 
-_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")  # one series; the first is used for a new one
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")  # one series; new ones use the first name
 
 
 def folder(host: str, port: str | int, database: str) -> Path:
-    """The folder of one database's series; all names of this machine share one."""
+    """The folder of the series of one database; all names of this host have the same folder."""
     names = _THIS_MACHINE if host in _THIS_MACHINE else (host,)
     places = [home() / f"{safe_name(name)}-{port}" / safe_name(database) for name in names]
     return next((place for place in places if place.is_dir()), places[0])
@@ -59,7 +60,7 @@ def databases(host: str, port: str | int) -> list[str]:
 
 @dataclass(frozen=True)
 class StoredSnapshot:
-    """One stored snapshot: where it is, when it was taken, whose it is."""
+    """One stored snapshot: its path, the time when it was taken, its server and database."""
 
     path: Path
     taken_at: datetime
@@ -73,8 +74,8 @@ class StoredSnapshot:
 
 
 def new_path(place: Path, taken_at: datetime) -> Path:
-    """A file name for a snapshot taken at this moment that nobody else gets: it is claimed until
-    its Writer is done.
+    """A unique file name for a snapshot taken at this time: it is reserved until the Writer of this
+    process is done.
     """
     stamp = taken_at.astimezone(UTC).strftime(_STAMP)
     path = place / f"{stamp}{SUFFIX}"
@@ -86,9 +87,9 @@ def new_path(place: Path, taken_at: datetime) -> Path:
 
 
 def _claimed(path: Path) -> bool:
-    """Whether the name is this process's now.
+    """Whether the name is now reserved for this process.
 
-    True where the folder cannot be written: the Writer says why.
+    True if the folder cannot be written: the Writer reports the reason.
     """
     claim = claim_of(path)
     try:
@@ -96,17 +97,17 @@ def _claimed(path: Path) -> bool:
         with claim.open("x") as out:
             out.write(me())
     except FileExistsError:
-        return not claim.parent.is_dir()  # a file stands where the folder should be
+        return not claim.parent.is_dir()  # there is a file with the name of the folder
     except OSError:
         return True
-    if path.exists():  # it came between the look and the claim
+    if path.exists():  # it was created between the check and the reservation
         claim.unlink(missing_ok=True)
         return False
     return True
 
 
 def snapshots(place: Path | None = None) -> Iterator[StoredSnapshot]:
-    """Stored snapshots of one series, or of all, oldest first within each."""
+    """Stored snapshots of one series, or of all series, the oldest first within each."""
     places = [place] if place is not None else sorted(p for p in home().glob("*/*") if p.is_dir())
     for one in places:
         for file in sorted(one.glob(f"*{SUFFIX}")):
@@ -117,9 +118,9 @@ def snapshots(place: Path | None = None) -> Iterator[StoredSnapshot]:
 
 
 def find(name: str) -> Path:
-    """The snapshot file that a user means: a path, or the name of a stored file.
+    """The snapshot file for a path, or for the name of a stored file.
 
-    Raises CatalogError when there is none, or more than one.
+    Raises CatalogError if no stored file has this name, or more than one has it.
     """
     path = Path(name)
     if path.exists() or os.sep in name:

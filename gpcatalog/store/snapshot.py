@@ -1,4 +1,4 @@
-"""One snapshot file: written whole or not at all, read-only ever after."""
+"""One snapshot file: written completely or not at all, and read-only afterwards."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from gpcatalog.store.validation import (
 )
 
 SUFFIX = ".gpcatalog"
-# Relations → DuckDB's block size in bytes. Small blocks keep a small database's snapshot small, but
-# numbers are not packed in blocks below
-# 64 KB; each block carries dictionaries of its own, so very many rows pack better in large ones.
-# Measured: 75,000 rows take 30 bytes each
-# in 64 KB blocks, 46 in 16 KB, 49 in 256 KB; 200,000 take 26, 48 and 33.
+# Number of relations → block size of DuckDB in bytes. Small blocks keep the snapshot of a small
+# database small, but numbers are not compressed in blocks below 64 KB. Each block has its own
+# dictionaries, so a very large number of rows is compressed better in large blocks. Measured:
+# 75,000 rows take 30 bytes each in 64 KB blocks, 46 in 16 KB, 49 in 256 KB; 200,000 take 26, 48 and
+# 33.
 _BLOCK_SIZES = ((500_000, 262144), (20_000, 65536), (0, 16384))
-# The oldest DuckDB that reads what is written, as pyproject.toml asks for it. Newer formats save little:
-# 200,000 leaves take 3.55 MB in this one, 3.42 MB in that of 2.0.
+# The oldest DuckDB that can read the files, as required in pyproject.toml. Newer formats save
+# little: 200,000 leaves take 3.55 MB in this one, 3.42 MB in that of 2.0.
 _STORAGE = "v1.3.0"
-_ABANDONED = 2 * 86400.0  # seconds after which a draft of another host is nobody's
-_FILE = "file"  # the catalog that a snapshot file is attached as
-_WRITTEN: set[Path] = set()  # by this process: an error over such a file is ours, not the file's
+_ABANDONED = 2 * 86400.0  # seconds after which a draft of another host is removed
+_FILE = "file"  # the database name of an attached snapshot file
+_WRITTEN: set[Path] = set()  # by this process: an error with such a file is a bug of gpcatalog
 _WORD = re.compile(r"\w+")
 _NEWER = re.compile(
     r"file with version number (\d+), but we can only read versions? between \d+ and (\d+)"
 )
-# nothing in a stranger's file may reach the network or other files, and reading needs no room on a
-# disk
+# a file from an unknown source must not access the network or other files, and reading must not use
+# disk space
 _SEALED: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
     "autoinstall_known_extensions": "false",
@@ -95,24 +95,23 @@ def _memory_limit(db: duckdb.DuckDBPyConnection) -> int:
 
 
 def _csv(value: Any) -> str:
-    """One CSV field: NULL is nothing at all, everything else is quoted."""
+    """One CSV field: NULL is an empty field, all other values are quoted."""
     if value is None:
         return ""
     text = str(value)
     return '"' + text.replace('"', '""') + '"'
 
 
-# MB that DuckDB may use for a snapshot; what does not fit is written beside the draft. A statement
-# that cannot do with it gets twice as much, up to the limit that DuckDB would have set
+# MB that DuckDB may use for a snapshot; other data is written to temporary files next to the draft.
+# A statement that needs more gets twice as much, up to the default limit of DuckDB
 LEAST_MEMORY = 64
 
 
 class Writer:
-    """Builds a snapshot under a temporary name in the target's folder and renames it when `finish`
-    is called.
+    """Writes a snapshot with a temporary name in the folder of the target; `finish` renames it.
 
-    Rows gather in a work file; the draft is written in one go at the end, packed, without the holes
-    that updates leave. Anything else, an exception or a kill, leaves the target as it was.
+    Rows are collected in a work file. The draft is written at the end in one step, packed, without
+    the free space that updates leave. After an exception or a kill, the target is unchanged.
     """
 
     def __init__(self, target: Path) -> None:
@@ -148,7 +147,7 @@ class Writer:
             raise _disk_error(target, e) from None
 
     def scratch(self, name: str) -> Path:
-        """A path for a temporary file beside the draft, removed with it."""
+        """The path of a temporary file next to the draft, which is removed with the draft."""
         return self._draft.with_name(f"{self._draft.name}.{name}")
 
     def insert(self, table: str, rows: Iterable[dict[str, Any]]) -> None:
@@ -158,7 +157,7 @@ class Writer:
             return
         columns = list(batch[0])
         names = ", ".join(f'"{c}"' for c in columns)
-        # one statement a row is slow, and a file of CSV is the fastest way in
+        # one statement per row is slow, and a CSV file is the fastest method
         file = self.scratch(f"{table}.csv")
         try:
             with file.open("w", encoding="utf-8", newline="") as out:
@@ -183,10 +182,10 @@ class Writer:
     def load_csv(
         self, statement: str, file: Path, columns: dict[str, str], *, longest: int = 16 << 20
     ) -> None:
-        """Run `statement` (an INSERT) with `{csv}` standing for the rows of a CSV file as
-        PostgreSQL's COPY writes it.
+        """Run `statement` (an INSERT); `{csv}` is replaced by the rows of a CSV file in the format
+        of PostgreSQL's COPY.
 
-        longest: bytes of a line at most; as many of the file are in memory, and 4 MB at least
+        longest: maximum bytes of a line; this part of the file is in memory, and at least 4 MB
         """
         shape = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
         source = (
@@ -194,7 +193,7 @@ class Writer:
             " header=false, delim=',', quote='\"', escape='\"', "
             "nullstr='', allow_quoted_nulls=false, auto_detect=false, parallel=false,"
             f" max_line_size={longest}, buffer_size={max(4 << 20, longest)}, "
-            "new_line='\\n')"  # not guessed: a name may hold a carriage return
+            "new_line='\\n')"  # not detected automatically: a name can contain a carriage return
         )
         self._do(lambda: self._db.execute(statement.format(csv=source)))
 
@@ -206,7 +205,9 @@ class Writer:
         return rows
 
     def _do(self, action: Any) -> Any:
-        """Do it, again with twice the memory where it was not enough. Raises CatalogError."""
+        """Run the action; repeat it with twice the memory if it was not enough. Raises
+        CatalogError.
+        """
         try:
             while True:
                 try:
@@ -226,7 +227,7 @@ class Writer:
             raise _disk_error(self.target, e) from None
 
     def finish(self) -> Path:
-        """Close the draft and give it its name, atomically. Returns the target."""
+        """Close the draft and rename it to the target, atomically. Returns the target."""
         try:
             self._write_draft()
             self._db.close()
@@ -260,7 +261,7 @@ class Writer:
             if name == "relation":
                 wanted = columns_of(name)
                 self.execute(f"CREATE TABLE s.main.{PACKED} AS {pack(wanted)}")
-                self._db.execute("USE s")  # a view names what it reads as its own file does
+                self._db.execute("USE s")  # names in a view refer to its own file
                 self._db.execute(f"CREATE VIEW relation AS {unpack(wanted, PACKED)}")
                 self._db.execute("USE w")
             else:
@@ -272,7 +273,7 @@ class Writer:
         self._db.execute("DETACH w")
 
     def abandon(self) -> None:
-        """Remove everything temporary; never raises."""
+        """Remove all temporary files; never raises."""
         with contextlib.suppress(Exception):
             self._db.close()
         claim = claim_of(self.target)
@@ -296,15 +297,15 @@ class Writer:
 
 
 def me() -> str:
-    """This process, as drafts name their writer: pid and host, for a store may be shared by
-    several.
+    """Identify this process in names of drafts: pid and host, because several hosts can share a
+    store.
     """
     return f"{os.getpid()}-{zlib.crc32(socket.gethostname().encode()):08x}"
 
 
 def claim_of(target: Path) -> Path:
-    """The file that says a name is taken by an audit that is still at work; it holds who that
-    is.
+    """The file that reserves a name for a running audit; it contains the identification of the
+    process.
     """
     return target.with_name(f".{target.name}.claim")
 
@@ -317,9 +318,9 @@ def _claimant(claim: Path) -> str:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove drafts and claims whose writer is dead: what a kill left behind.
+    """Remove drafts and claims of processes that no longer exist, which a kill left behind.
 
-    Another host's are left until they are two days old.
+    Those of another host are removed when they are two days old.
     """
     for left in (*folder.glob(".*.partial*"), *folder.glob(f".*{SUFFIX}.claim")):
         who = (
@@ -346,8 +347,8 @@ def _remove(left: Path) -> None:
 
 
 def _explain(path: Path, e: BaseException | None) -> None:
-    """Raise what a stranger's file is to blame for as CatalogError: values that do not fit
-    together.
+    """Raise CatalogError for an error caused by inconsistent values in a file from an unknown
+    source.
     """
     strange = path.absolute() not in _WRITTEN and not os.environ.get("GPCATALOG_DEBUG")
     if strange and isinstance(e, (TypeError, ArithmeticError, LookupError, ValueError)):
@@ -362,8 +363,8 @@ def _explain(path: Path, e: BaseException | None) -> None:
 
 @contextlib.contextmanager
 def believed(path: Path) -> Iterator[Path]:
-    """For what is done with things read from the file: what its values break is told as the file's
-    fault. Raises CatalogError.
+    """For work with data from the file: errors caused by its values are reported as errors in the
+    file. Raises CatalogError.
     """
     try:
         yield path
@@ -375,19 +376,19 @@ def believed(path: Path) -> Iterator[Path]:
 class Snapshot:
     """A snapshot file, opened read-only.
 
-    Any number of readers may share one. Nothing in it is trusted: of a file only the data of base
-    tables of the known shape is read, each table's values are checked when it is first asked for,
-    and its views, macros and generated columns never come into play.
+    Several readers can share one file. The file is not trusted: only the data of base tables with
+    the known columns is read, the values of each table are checked before its first use, and views,
+    macros and generated columns of the file are never used.
 
-    Raises CatalogError (exit code 2) when the file is missing, is no snapshot, is damaged or comes
-    from a newer gpcatalog; so do its methods, when what they read turns out to be damaged or to be
-    something that no server could have said.
+    Raises CatalogError (exit code 2) if the file is missing, is not a snapshot, is damaged or was
+    written by a newer gpcatalog. Its methods raise it, too, if data is damaged or contains values
+    that no server could have returned.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._checked: set[str] = set()  # tables whose values were looked at
-        self._views: dict[str, str] = {}  # statements that make the views nobody has asked for yet
+        self._checked: set[str] = set()  # tables whose values were checked
+        self._views: dict[str, str] = {}  # statements that create the views that were not used yet
         self._packed = False
         if not path.is_file():
             raise CatalogError(
@@ -396,8 +397,8 @@ class Snapshot:
             )
         self._db = duckdb.connect(":memory:", config=_SEALED)
         try:
-            # the file is a catalog of its own beside an empty one: no name in a statement is ever
-            # looked up in it
+            # the file is attached as a separate database next to an empty one: names in a statement
+            # are never looked up in it
             self._db.execute(
                 f"ATTACH {_sql_path(path.absolute())} AS {_FILE} (READ_ONLY, TYPE duckdb)"
             )
@@ -440,7 +441,7 @@ class Snapshot:
             f" WHERE c.database_name = '{_FILE}' AND c.schema_name = 'main' ORDER BY c.table_name,"
             " c.column_index"
         ).fetchall():
-            # a generated column is an expression of the file's and has no type of ours
+            # a generated column is an expression of the file and is not one of the known columns
             found.setdefault(table, []).append((column, kind if default is None else ""))
         if not any(column == "schema_version" for column, _ in found.get("snapshot", ())):
             raise self._damaged("it has no header")
@@ -466,8 +467,8 @@ class Snapshot:
         return version
 
     def _view(self, table: str, found: dict[str, list[tuple[str, str]]], version: int) -> str:
-        """The statement that makes a view of ours by the table's name, over what the file has; empty
-        where the file is older than the table.
+        """The statement that creates a view with the name of the table over the data in the file;
+        the view is empty if the file is older than the table.
         """
         if table == "relation" and PACKED in found:
             if found[PACKED] != [(name, kind) for name, kind, _ in packed_columns()]:
@@ -508,20 +509,21 @@ class Snapshot:
                 )
 
     def _check(self, statement: str) -> None:
-        """Make the view and check the values of every table that the statement names for the first
-        time.
+        """Create the view and check the values of each table that the statement is the first to
+        use.
         """
         for table in set(_WORD.findall(statement)) & TABLES.keys() - self._checked:
             if table in self._views:
                 self._db.execute(self._views.pop(table))
             packed = table == "relation" and self._packed
             source = f"{_FILE}.main.{PACKED}" if packed else table
-            # most files lack rows of some tables, and the conditions take longer to plan than to read
+            # most files have no rows in some tables, and planning the conditions takes longer than
+            # reading
             if not self._db.execute(f"SELECT 1 FROM {source} LIMIT 1").fetchone():
                 self._checked.add(table)
                 continue
             of = conditions(table, packed=packed)
-            # forms are few and their condition is dear: each is looked at once
+            # there are few forms, and their condition is expensive: each is checked once
             sums = ", ".join(
                 (
                     f"(WITH f AS MATERIALIZED (SELECT {column}, count(*) AS n FROM {source} GROUP"
@@ -542,19 +544,19 @@ class Snapshot:
         return self._db.execute(statement, list(parameters))
 
     def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        """Rows of a query as dictionaries."""
+        """Return the rows of a query as dictionaries."""
         with self._told():
             answer = self._ask(statement, parameters)
             names = [column[0] for column in answer.description or []]
             return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
     def columns(self, statement: str, parameters: Sequence[Any] = ()) -> dict[str, Any]:
-        """Columns of a query as numpy arrays (masked where NULL)."""
+        """Return the columns of a query as numpy arrays (masked for NULL)."""
         with self._told():
             return dict(self._ask(statement, parameters).fetchnumpy())
 
     def stream(self, statement: str) -> tuple[list[str], Iterator[list[tuple[Any, ...]]]]:
-        """Column names of a query, and its rows in batches."""
+        """Return the column names of a query, and its rows in batches."""
         with self._told():
             answer = self._ask(statement, ())
 
@@ -573,20 +575,21 @@ class Snapshot:
         try:
             yield
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException):
-            raise  # a mistake of ours, not of the file
+            raise  # a bug in this program, not in the file
         except (duckdb.Error, OverflowError, ValueError, MemoryError) as e:
             raise self._damaged(e) from None
 
     def one(self, statement: str, parameters: Sequence[Any] = ()) -> dict[str, Any]:
-        """The only row of a query."""
+        """Return the only row of a query."""
         return self.rows(statement, parameters)[0]
 
     @property
     def files_basis(self) -> str:
-        """How the files of this snapshot are counted.
+        """How the files of this snapshot were counted.
 
-        "directory": in the data directories; "sample": there too, with estimates of what a part of
-        them has; "catalog": by lists of segment files and relations; empty where none was read.
+        "directory": in the data directories; "sample": also there, with figures estimated from a
+                     part of the files; "catalog": by segment file lists and relations; empty if
+                     none was read.
         """
         found = {row["basis"] for row in self.rows("SELECT DISTINCT basis FROM file_total")}
         return next((one for one in ("directory", "sample", "catalog") if one in found), "")
@@ -594,7 +597,7 @@ class Snapshot:
     def files_on_hosts(self) -> dict[str, list[int]]:
         """[primaries, mirrors, files of primaries, files of mirrors] of this database by host.
 
-        A mirror is counted with as many files as its primary. Empty where files were not counted.
+        A mirror is counted with as many files as its primary. Empty if files were not counted.
         """
         found: dict[str, list[int]] = {}
         for row in self.rows(
@@ -610,8 +613,8 @@ class Snapshot:
         return found
 
     def unread(self, *probes: str) -> dict[str, str]:
-        """Of these probes those that could not be read when the snapshot was taken, with the
-        reason: their tables are empty, which says nothing.
+        """Those of these probes that could not be read when the snapshot was taken, with the
+        reason: their tables are empty without meaning that there are no rows on the server.
         """
         rows = self.rows("SELECT probe, status, reason FROM coverage WHERE status <> 'read'")
         return {

@@ -1,6 +1,6 @@
-"""A snapshot file may be anybody's: what must hold before a value of it is believed.
+"""Conditions for the values of a snapshot file: a file from an unknown source is not trusted.
 
-Nothing here comes from the file but data.
+Only data comes from the file; all SQL is from this program.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from gpcatalog.model.upkeep_runs import STATES
 from gpcatalog.store.packing import packed_shape
 from gpcatalog.store.schema import ADDED, shape_of
 
-MOST_ROWS = 200_000_000  # of a table: far more than any server has relations
-LONGEST_TEXT = 16 << 20  # bytes; a bound may be long
-LONGEST_NAME = 1023  # bytes; servers keep 63, some are built for more
+MOST_ROWS = 200_000_000  # maximum rows of a table: far more than the relations of any server
+LONGEST_TEXT = 16 << 20  # bytes; a bound can be long
+LONGEST_NAME = 1023  # bytes; servers allow 63, some are built with a larger limit
 
 Column = tuple[str, str, bool]  # name, type, may be NULL
 
 _KINDS = ("root", "intermediate", "leaf", "table")
 _STORAGES = tuple(Storage)
-# columns that hold one of a few words; "" stands for none where the column may be NULL
+# columns with a fixed set of words; NULL is also allowed if the column may be NULL
 _WORDS: dict[str, Iterable[str]] = {
     "snapshot.grain": ("leaf", "root"),
     "instance.role": ("p", "m"),
@@ -65,7 +65,7 @@ _WORDS: dict[str, Iterable[str]] = {
         "not applicable",
     ),
 }
-# numbers that may be below zero: -1 stands for "unknown" there, or a clock was set back
+# numbers that may be negative: -1 means "unknown", or a clock was set back
 _SIGNED = {
     "relation.pages",
     "relation.tuples",
@@ -78,7 +78,7 @@ _GENERATION = "'gp[67]|cb2|pg1[2-9]|pg[2-9][0-9]'"
 
 
 def columns_wanted(table: str, version: int) -> tuple[list[Column], list[Column]]:
-    """Columns that a file of this version must have in `table`, and those that it may lack."""
+    """Columns that a file of this version must have in `table`, and columns that it may lack."""
     must: list[Column] = []
     may: list[Column] = []
     for column in shape_of(table):
@@ -87,12 +87,12 @@ def columns_wanted(table: str, version: int) -> tuple[list[Column], list[Column]
 
 
 def may_lack(table: str, version: int) -> bool:
-    """Whether a file of this version may be without the table: it came later."""
+    """Whether a file of this version may lack the table, because a later version added it."""
     return ADDED.get(table, 1) > version
 
 
 def packed_columns() -> list[Column]:
-    """The packed form of `relation`, as `packing.pack` yields it."""
+    """The columns of the packed form of `relation`, as created by `packing.pack`."""
     return [
         (name, kind, True)
         for name, kind in packed_shape([(name, kind) for name, kind, _ in shape_of("relation")])
@@ -100,7 +100,9 @@ def packed_columns() -> list[Column]:
 
 
 def _condition(table: str, column: Column) -> str:
-    """SQL that is true for every value of the column that a server could have given."""
+    """SQL condition that is true for every value of the column that a server could have
+    returned.
+    """
     name, kind, nullable = column
     quoted, key = f'"{name}"', f"{table}.{name}"
     found = []
@@ -128,8 +130,8 @@ def _condition(table: str, column: Column) -> str:
 def _packed_condition(column: Column) -> str:
     name, kind, _ = column
     if name.endswith("_form"):
-        # a printf format of ours knows "%d", "%0Nd" with at most two digits, and "%%"; nothing else
-        # may reach printf
+        # a printf format of this program contains only "%d", "%0Nd" with at most two digits, and
+        # "%%"; nothing else may be passed to printf
         text = f'strlen("{name}") <= {LONGEST_TEXT} AND NOT contains("{name}", chr(0))'
         rest = f"regexp_replace(replace(\"{name}\", '%%', ''), '%(0[0-9]{{1,2}})?d', '', 'g')"
         safe = f"NOT contains({rest}, '%')"
@@ -142,7 +144,7 @@ def _packed_condition(column: Column) -> str:
 
 
 def conditions(table: str, *, packed: bool = False) -> dict[str, str]:
-    """Column → SQL that is true, or NULL, for every value that it may hold."""
+    """Column → SQL condition that is true, or NULL, for every valid value."""
     if packed:
         return {
             column[0]: text for column in packed_columns() if (text := _packed_condition(column))

@@ -1,5 +1,5 @@
-"""The rules of the audit, one module per subject. A rule is a documented function from a report to
-findings.
+"""The rules of the audit, one module per subject. A rule is a documented function that returns
+findings from a report.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ __all__ = [
 
 
 def run(report: Report, only: Iterable[str] = ()) -> tuple[Finding, ...]:
-    """Findings of all rules or of those named, by severity, then confidence, then harm.
+    """Return the findings of all rules, or of the rules in `only`, by severity, then confidence,
+    then harm.
 
     Raises CatalogError for an unknown rule.
     """
     checks = every()
     wanted = list(only) or list(checks)
     for id in wanted:
-        page(id)  # raises for an unknown name
+        page(id)  # raises CatalogError for an unknown rule
     found = [finding for id in wanted for finding in checks[id](report)]
     return tuple(
         sorted(

@@ -14,8 +14,8 @@ from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import count, plural, size
 
 WORTH_A_WARNING = 16 << 20  # reclaimable bytes on one instance from which bloat is a warning
-AUXILIARY_WORTH = 1 << 20  # reclaimable bytes on one segment from which it is reported
-DIVERGES = 1.5  # bytes of the worst segment's catalog to the median's
+AUXILIARY_WORTH = 1 << 20  # reclaimable bytes on one segment from which bloat is reported
+DIVERGES = 1.5  # lowest reported ratio of the worst segment's catalog bytes to the median's
 
 
 @rule("segment-catalog-bloat", Harm.SLOW)

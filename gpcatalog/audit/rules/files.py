@@ -25,12 +25,12 @@ def _sure(files: Files) -> Confidence:
 
 
 def _basis(files: Files) -> str:
-    # a sample counts the files of each instance, too
+    # the files of each instance are counted in a sample, too
     return "counted" if files.basis in LISTED else "derived"
 
 
 def _measured(files: Files, figure: str) -> str:
-    """The basis of a figure that the sizes of all files give."""
+    """The basis of a figure that is computed from file sizes."""
     return "estimate" if files.sample else figure
 
 

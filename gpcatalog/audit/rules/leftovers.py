@@ -9,7 +9,7 @@ from gpcatalog.audit.rules.registry import Harm, rule
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.quantity import count, duration, plural
 
-OLD_SECONDS = 3600.0  # shortest transaction that is reported
+OLD_SECONDS = 3600.0  # shortest duration of a transaction that is reported
 OLD_TRANSACTIONS = 1_000_000  # lowest xid age that is reported
 
 

@@ -15,7 +15,9 @@ every, page = RULES.every, RULES.page
 
 
 class Harm(IntEnum):
-    """What a problem leads to, the worst first. Orders findings of equal severity and confidence."""
+    """The consequence of a problem, the worst first. Orders findings of equal severity and
+    confidence.
+    """
 
     OUTAGE = 0  # statements fail, rows may be lost, or an instance is down
     SLOW = 1  # queries, DDL or sessions are slower than they could be
@@ -27,7 +29,7 @@ HARMS: dict[str, Harm] = {}  # by rule
 
 
 def rule(id: str, harm: Harm) -> Callable[[Check], Check]:
-    """A decorator that registers a rule of the audit."""
+    """Return a decorator that registers a rule of the audit."""
     HARMS[id] = harm
     return RULES.rule(id)
 

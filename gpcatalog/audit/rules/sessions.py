@@ -85,7 +85,9 @@ TEMPLATE = " (allow connections to template0 for this, and forbid them again aft
 
 
 def _held(report: Report, worst: Age) -> str:
-    """What keeps VACUUM from freezing on that instance: the oldest transaction, if it is as old."""
+    """The remedy for what prevents VACUUM from freezing on that instance: end the oldest
+    transaction if it is about as old; "" if there is none.
+    """
     old = [
         h
         for h in report.holders
@@ -150,7 +152,7 @@ def transactions_age(report: Report) -> Iterator[Finding]:
 
 
 def _detail(report: Report, worst: Age, old: dict[Age, int], word: str) -> str:
-    """How many databases are as old, and the relation that makes this one so old."""
+    """The number of databases that are too old, and the oldest relation of this one."""
     databases = plural(len({a.name for a in old}), "database")
     instances = plural(len({a.content for a in old}), "instance")
     parts = [f"{databases} on {instances} {'is' if len(old) == 1 else 'are'} too old."]

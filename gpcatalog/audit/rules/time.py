@@ -12,8 +12,8 @@ from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.quantity import count, duration, plural
 from gpcatalog.model.timing import ACTIVE_SESSIONS, LOCK_MANAGER_WAITS
 
-SLOW_PLAN_MS = 1000.0  # own limit: longer than most short queries run
-LONG_WAIT_MS = 10_000.0  # own limit: shortest wait of DDL that is reported
+SLOW_PLAN_MS = 1000.0  # limit of gpcatalog: longer than most short queries run
+LONG_WAIT_MS = 10_000.0  # limit of gpcatalog: shortest wait of DDL that is reported
 
 
 @rule("describe-slow", Harm.SLOW)

@@ -1,4 +1,4 @@
-"""Rules about the partitions that coming rows need, and about the scripts that create them."""
+"""Rules about the partitions that future rows need, and about the scripts that create them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.upkeep_runs import OVERDUE_DAYS
 
-SHOWN = 3  # tables or reasons that a finding spells out
+SHOWN = 3  # tables or reasons that a finding lists
 
 
 def _reach(t: TableCover) -> str:
@@ -29,8 +29,8 @@ def premake_cover_low(report: Report) -> Iterator[Finding]:
 
     What it finds: tables that upkeep maintains, with less cover than their policy asks for, and
     other tables cut by time whose last partition ends within a day or ended recently.
-    Why it matters: without a partition, inserting a row fails. With a default partition, it goes
-    there, and later partitions must take it out again.
+    Why it matters: without a partition, inserting a row fails. With a default partition, the row is
+    stored there, and adding its partition later requires moving it.
     How sure it is: high for tables that upkeep maintains. Medium for others: whether rows still
     come is not known, and dates are compared with the time in UTC.
     What to do: create the coming partitions: `gpcatalog upkeep script`, or your own job.
@@ -72,7 +72,8 @@ def partition_gap(report: Report) -> Iterator[Finding]:
 
     What it finds: tables cut by time with a range between two partitions that has none, in the
     last 35 days or in the future.
-    Why it matters: inserting a row of that range fails, or it goes to the default partition.
+    Why it matters: inserting a row of that range fails, or the row is stored in the default
+    partition.
     How sure it is: high that the range has no partition. Whether rows of it come is not known.
     What to do: create them: `fill_gaps` in the policy of `gpcatalog upkeep script`, or by hand.
     """
