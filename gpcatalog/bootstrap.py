@@ -11,7 +11,7 @@ import signal
 COLLECT_AFTER = 50_000
 
 
-def _early(number: int, _frame: object) -> None:
+def _stop_before_start(number: int, _frame: object) -> None:
     try:
         os.write(2, b"gpcatalog: interrupted; no files were left behind\n")
     finally:
@@ -21,7 +21,7 @@ def _early(number: int, _frame: object) -> None:
 def main() -> None:
     """Install early signal handlers, then import and run the command line."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _early)
+        signal.signal(number, _stop_before_start)
     gc.set_threshold(COLLECT_AFTER)
     from gpcatalog.cli import main as run
 

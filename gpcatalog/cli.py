@@ -36,10 +36,10 @@ from gpcatalog.commands.streams import (
     advice,
     fail,
     kept,
+    log,
     log_as_json,
     out,
     progress_done,
-    say,
 )
 from gpcatalog.commands.usage_errors import in_own_words, is_usage_error
 from gpcatalog.errors import CatalogError, Exit, Interrupted, raise_if_interrupted, received
@@ -239,7 +239,7 @@ def _run() -> int:
         except Exception as e:
             raise_if_interrupted()
             if type(e).__name__ == "NoArgsIsHelpError":
-                say(str(e))
+                log(str(e))
                 return int(Exit.USAGE)
             if is_usage_error(e):
                 raise in_own_words(e) from None
@@ -260,7 +260,7 @@ def _run() -> int:
             )  # typer's exit code when the reader closed the pipe, which is not a finding
         if code in (Exit.CLEAN, Exit.FINDINGS):
             for line in dict.fromkeys(advice):
-                say(printable(line))
+                log(printable(line))
         return code
     except Exception as e:
         if isinstance(e, OSError) and e.errno in _FULL:

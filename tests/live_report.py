@@ -12,6 +12,6 @@ from gpcatalog.store.snapshot import Snapshot
 
 
 def report_of(dsn: str, file: Path) -> Report:
-    """Take a snapshot into a file and build its report, without findings."""
+    """Write a snapshot to a file and build its report, without findings."""
     with connect(dsn) as session, Snapshot(collect(session, file)) as snapshot:
         return build(snapshot)

@@ -1,8 +1,8 @@
-"""What this machine lacks for the tests, and which tests are skipped because of it.
+"""The programs that the tests need and this machine does not have, and the tests that are skipped because of them.
 
     python -m tests.machine
 
-prints it; tests/run.sh does so before it starts pytest.
+prints this list; tests/run.sh does so before it starts pytest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _program(*names: str) -> bool:
 
 
 def lacking() -> Iterator[tuple[str, str]]:
-    """Yield what is missing, with where it is expected, and the tests that are skipped without it."""
+    """Yield each missing program, with the place where it is expected, and the tests that are skipped without it."""
     for generation in (6, 7):
         if greenplum.installed(generation) is None:
             yield (
@@ -71,7 +71,7 @@ def lacking() -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Print a line for everything that is missing."""
+    """Print a line for each missing program."""
     found = list(lacking())
     if found:
         print("tests: not on this machine:")

@@ -1,7 +1,7 @@
-"""The program under test, in a process of its own that need not import everything again: a process that has imported it divides.
+"""Run gpcatalog in a new process without importing it again: a process that has imported gpcatalog forks for each command.
 
-A test starts hundreds of short commands, each of which would need 0.3 s of processor time to load. What Python reads from the environment
-when it starts cannot be changed afterwards: with another encoding, for example, a new interpreter is started.
+A test starts hundreds of short commands, each of which would need 0.3 s of processor time to load. Variables that Python reads from the
+environment when it starts cannot be changed afterwards. If they differ, for example the encoding, a new interpreter is started.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 ROOT = Path(__file__).parent.parent
-# the newest itself: /usr/bin/psql of Debian is a script that looks for it, and takes ten times as long to start
+# the newest psql itself: /usr/bin/psql of Debian is a script that looks for it and takes ten times as long to start
 PSQL = max(
     map(str, Path("/usr/lib/postgresql").glob("*/bin/psql")),
     key=lambda path: int(Path(path).parts[-3]),
@@ -42,7 +42,7 @@ def run(
     timeout: float = 120,
     given: str | None = None,
 ) -> subprocess.CompletedProcess[Any]:
-    """What `gpcatalog` with these words printed, and its exit code.
+    """Run `gpcatalog` with these arguments and return its output and exit code.
 
     env: all variables, None for those of the tests; given: standard input; text: whether output is
         decoded. Raises subprocess.TimeoutExpired.
@@ -78,7 +78,7 @@ def _started_with(env: dict[str, str]) -> dict[str, str]:
 
 
 class _Imported:
-    """A process that has imported the program, and divides at each request."""
+    """A process that has imported gpcatalog and forks at each request."""
 
     def __init__(self) -> None:
         self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -100,7 +100,7 @@ class _Imported:
         streams: list[int],
         timeout: float,
     ) -> int:
-        """The exit code, negative for a signal, as in subprocess."""
+        """Run one command and return its exit code: negative for a signal, as in subprocess."""
         asked = json.dumps([words, env, str(cwd or Path.cwd())]).encode()
         read, write = os.pipe()
         try:
@@ -122,7 +122,7 @@ class _Imported:
             ready, _, _ = select.select([said], [], [], max(end - time.monotonic(), 0))
             if not ready:
                 raise TimeoutError
-            more = said.read(1)  # the next line may be there, too
+            more = said.read(1)  # not more: the next line may already be in the pipe
             assert more, "the process that starts the program is gone"
             line += more
         return line
@@ -144,8 +144,9 @@ def _imported() -> _Imported:
 
 
 def serve(number: int) -> None:
-    """Answer requests at the socket of this number until nobody is left who could ask; returns, in
-    a new process, never to the caller: the program ends it.
+    """Answer requests on the socket with this number until the other side closes it.
+
+    Each request is answered in a forked process, which ends with the program and never returns to the caller.
     """
     import gpcatalog
 
@@ -155,9 +156,8 @@ def serve(number: int) -> None:
     gc.collect()
     gc.freeze()
     asks = socket.socket(fileno=number)
-    signal.signal(
-        signal.SIGCHLD, signal.SIG_IGN
-    )  # those who wait for the program are not waited for
+    # this process does not wait for the child processes, which wait for the program
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         asked, streams, _, _ = socket.recv_fds(asks, 1 << 20, 4)
         if not asked:
@@ -205,12 +205,11 @@ def _wait_or_run(asked: bytes, streams: list[int]) -> NoReturn:
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     sys.argv = [str(ROOT / "gpcatalog" / "__main__.py"), *words]
-    sys.modules[
-        "__main__"
-    ].__package__ = "gpcatalog"  # as with python -m: messages name the program
+    # as with python -m: messages name the program
+    sys.modules["__main__"].__package__ = "gpcatalog"
     from gpcatalog.bootstrap import main
 
-    # to take down all that was imported would take longer than most commands
+    # without the normal end of Python: unloading all imported modules would take longer than most commands
     try:
         main()
     except SystemExit as e:

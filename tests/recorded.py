@@ -1,10 +1,10 @@
-"""What live servers counted, kept as data: machines without those servers compare with it.
+"""Counts of live servers, stored as data files, so that machines without those servers can compare with them.
 
     GPCATALOG_TEST_RECORD=1 pytest tests/capacity tests/effects tests/dialect/test_oracle.py tests/probes/test_truth.py
 
-runs the matrices on every server that is installed and writes fixtures/recorded/ anew. A file says which server
-counted, and when. A live test of what is recorded takes one case in GPCATALOG_TEST_SHARE (`.ci/run`: 8, others each day), else all of
-them: what a server did does not change, and what is predicted is compared with all recorded cases on every machine.
+runs the matrices on every installed server and rewrites fixtures/recorded/. Each file names the server and the date. A live test of
+recorded cases runs one case in GPCATALOG_TEST_SHARE (`.ci/run`: 8, other cases each day), or all cases if it is not set. This is enough
+because the behavior of a server does not change, and predictions are compared with all recorded cases on every machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent.parent / "fixtures/recorded"
 
 
 def share() -> int:
-    """One recorded case in so many is to run on a live server again."""
+    """The number n if one in n recorded cases runs on a live server again."""
     return (
         1
         if os.environ.get("GPCATALOG_TEST_RECORD")
@@ -30,12 +30,12 @@ def share() -> int:
 
 
 def turn() -> int:
-    """The number of the turn, which `.ci/run` gives (GPCATALOG_TEST_TURN)."""
+    """The number of the turn, which `.ci/run` sets (GPCATALOG_TEST_TURN)."""
     return int(os.environ.get("GPCATALOG_TEST_TURN", "0/1").partition("/")[0])
 
 
 def some_of(cases: Iterable[T], part: int = 0) -> list[T]:
-    """One case in so many (share()): others each turn."""
+    """One case in `part` (default: share()), other cases in each turn."""
     part = part or share()
     return list(cases)[turn() % part :: part]
 
@@ -55,7 +55,7 @@ class Recording:
         self.entries.append(entry)
 
     def save(self, *, asked: bool = False) -> None:
-        """Write the file, if it was asked for: an entry a line, so that differences can be read."""
+        """Write the file if `asked` or GPCATALOG_TEST_RECORD is set: one entry per line, so that differences can be read."""
         if not asked and not os.environ.get("GPCATALOG_TEST_RECORD"):
             return
         FOLDER.mkdir(exist_ok=True)
@@ -64,7 +64,7 @@ class Recording:
         self.path.write_text(f'{{{head}, "entries": [\n{lines}\n]}}\n', encoding="utf-8")
 
 
-# servers with recordings, by the fixture that gives a database on them
+# servers with recordings, by the fixture that returns a database on them
 FIXTURES = {
     "gp6_dsn": "gp6",
     "gp7_dsn": "gp7",
@@ -76,14 +76,14 @@ SERVERS = tuple(FIXTURES.values())
 
 
 def recorded(matrix: str) -> list[Path]:
-    """Files of a matrix, one a server. One that is missing fails the test that reads it."""
+    """Files of a matrix, one per server. A missing file fails the test that reads it."""
     return [FOLDER / f"{matrix}_{server}.json" for server in SERVERS]
 
 
 def by_instance(found: dict[int, Any]) -> dict[str, Any]:
-    """Counts of the coordinator, and those of segments where they differ, each once.
+    """Counts of the coordinator, and each different set of counts of segments once.
 
-    Segments are told apart by their counts alone: {"-1": …, "0": …} with the least content of each.
+    Segments with equal counts are one entry, under their lowest content ID: {"-1": …, "0": …}.
     """
     kept: dict[str, Any] = {}
     for content in sorted(found):

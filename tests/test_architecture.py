@@ -1,4 +1,6 @@
-"""Who may import whom: bootstrap → cli → parts → model → errors, parts only along the flow, heavy libraries only in their packages."""
+"""Which package may import which: bootstrap → cli → parts → model → errors. Parts import only in the direction of the data flow, and
+only the packages that own a large library import it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "gpcatalog"
 
-# package → packages it may import; every one may import model, errors and the package itself
+# package → packages that it may import; each package may also import model, errors and itself
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "model": set(),
@@ -124,13 +126,13 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def problems(check: Callable[[Path], Iterable[str]]) -> dict[str, list[str]]:
-    """What a check finds, by module."""
+    """The problems that a check finds, by module."""
     assert len(FILES) > 300
     return {str(f.relative_to(PACKAGE)): found for f in FILES if (found := list(check(f)))}
 
 
 def forbidden_imports(file: Path) -> Iterator[str]:
-    """Names that this module must not import."""
+    """Imported names that this module must not import."""
     here = package_of(file)
     for name in imports(file) if here != "__init__" else ():
         top, _, rest = name.partition(".")
@@ -158,14 +160,14 @@ def test_help_needs_no_heavy_library() -> None:
 
 
 def undocumented(file: Path) -> Iterator[str]:
-    """Public functions and methods without a docstring; overrides have that of their base."""
+    """Public functions and methods without a docstring; overrides have the docstring of their base class."""
     tree = parsed(file)
     bases = {
         "Operation",
         "PartitionOperation",
         "Writer",
         "Step",
-    }  # whose methods say what an override does
+    }  # the docstrings of their methods describe the overrides
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             yield from [node.name] if _silent(node) else []
@@ -190,7 +192,7 @@ def test_no_module_is_too_long() -> None:
 
 
 def long_functions(file: Path) -> Iterator[str]:
-    """Functions whose body has more than 60 lines, signature and docstring apart."""
+    """Functions whose body has more than 60 lines, without signature and docstring."""
     for node in ast.walk(parsed(file)):
         if isinstance(node, ast.FunctionDef):
             body = node.body[1:] if ast.get_docstring(node) is not None else node.body
@@ -206,7 +208,7 @@ def test_no_function_is_too_long() -> None:
     "registry", ["audit/rules", "check/rules", "migration/steps", "effects/handlers"]
 )
 def test_what_registers_itself_is_imported(registry: str) -> None:
-    """A module whose import was forgotten would do nothing, and nobody would notice."""
+    """Each module of a registry is imported: a module without an import would do nothing, and nobody would notice."""
     folder = PACKAGE / registry
     tree = ast.parse((folder / "__init__.py").read_text())
     package = "gpcatalog." + registry.replace("/", ".")

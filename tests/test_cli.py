@@ -1,4 +1,4 @@
-"""The command as its user meets it: exit codes, messages, formats."""
+"""The command line as users see it: exit codes, messages, formats."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(
 
 
 def one_message(said: subprocess.CompletedProcess[str], code: int, pattern: str) -> str:
-    """The command failed with this code and one clear message, with a hint and without a traceback."""
+    """Check that the command failed with this code and one clear message, with at most one hint and without a traceback."""
     assert said.returncode == code, (said.returncode, said.stderr)
     assert "Traceback" not in said.stderr
     lines = said.stderr.strip().splitlines()
@@ -61,7 +61,7 @@ def test_nobody_answers() -> None:
     "words", [("audit",), ("plan",), ("snapshot", "take"), ("report", "--html", "-")]
 )
 def test_a_bare_word_is_a_database(words: tuple[str, ...]) -> None:
-    """As psql has it, in every command that connects."""
+    """As in psql, an argument that is one word is a database name, in every command that connects."""
     where = {"PGHOST": "127.0.0.1", "PGPORT": str(free_port())}
     one_message(run(*words, "sales", env=where), 3, "cannot connect: .*refused")
 
@@ -91,7 +91,7 @@ def test_secrets_are_not_repeated() -> None:
 
 
 class Liar(threading.Thread):
-    """A TCP server that greets every client with bytes that are no PostgreSQL's, and hangs up."""
+    """A TCP server that sends every client bytes that PostgreSQL would not send, and closes the connection."""
 
     def __init__(self, greeting: bytes) -> None:
         super().__init__(daemon=True)
@@ -184,7 +184,7 @@ def test_a_pooler_is_refused_in_every_mode_whatever_the_role_has_set(
         pytest.skip("no pgbouncer installed")
     drops = "ignore_startup_parameters = options"
     with psycopg.connect(pg15_server.conninfo(), autocommit=True) as conn:
-        # one role is read-only by itself, the other has every setting that a session depends on
+        # the first role is read-only by default, the second changes every setting that a session depends on
         conn.execute("CREATE ROLE readonly LOGIN SUPERUSER")
         conn.execute("ALTER ROLE readonly SET default_transaction_read_only = on")
         conn.execute("CREATE ROLE settled LOGIN SUPERUSER")
@@ -277,7 +277,7 @@ def test_usage_errors_exit_2(words: tuple[str, ...]) -> None:
 
 
 def test_a_server_too_slow(pg_dsn: str) -> None:
-    """A timeout too short for any probe: told, not a traceback."""
+    """A timeout that is too short for any probe is reported without a traceback."""
     said = run(
         "audit", pg_dsn, "--statement-timeout", "0.1", "--lock-timeout", "0.01", "--no-store"
     )
@@ -286,9 +286,9 @@ def test_a_server_too_slow(pg_dsn: str) -> None:
 
 
 def test_interrupt_leaves_nothing(pg15_server: PrivateServer, tmp_path: Path) -> None:
-    """SIGINT while a probe waits behind a lock on a catalog: exit 130, no session, no file."""
+    """After SIGINT while a probe waits for a lock on a catalog, the exit code is 130, and no session or file is left."""
     dsn = fresh_database(pg15_server.conninfo(), "interrupted")
-    # the watcher commits at once: a transaction would see pg_stat_activity as it first saw it
+    # the watcher uses autocommit: a transaction would always see the first contents of pg_stat_activity
     with psycopg.connect(dsn) as holder, psycopg.connect(dsn, autocommit=True) as watcher:
         holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
         target = tmp_path / "folder" / "s.gpcatalog"
@@ -345,7 +345,7 @@ def test_a_locked_catalog_is_told(pg15_server: PrivateServer, tmp_path: Path) ->
     assert any("pg_depend" in c["probe"] for c in lost)
 
 
-# -- what is printed ------------------------------------------------------------------------------------------------------
+# -- output ---------------------------------------------------------------------------------------------------------------
 
 
 def test_a_live_audit_in_both_formats(pg_dsn: str) -> None:
@@ -354,7 +354,7 @@ def test_a_live_audit_in_both_formats(pg_dsn: str) -> None:
             zoo.make(conn)
     text = run("audit", pg_dsn)
     assert text.returncode == 0, text.stderr
-    # a superuser is told, in one line, how to get a lesser role
+    # one line shows a superuser how to create a role with fewer privileges
     assert re.fullmatch(
         r"connected as superuser postgres, .*: gpcatalog doctor --create-role NAME .*\n",
         text.stderr,
@@ -432,7 +432,7 @@ def test_prune_thins_a_series(home: Path) -> None:
     def kept() -> list[Path]:
         return [
             p for p in place.iterdir() if not p.name.startswith(".")
-        ]  # the others claim names for saves under way
+        ]  # files whose names begin with a dot reserve names for running saves
 
     for days in (0, 1, 40, 41, 42, 300):
         shutil.copy(FIXTURE, series.new_path(place, datetime.now(UTC) - timedelta(days=days)))
@@ -479,7 +479,7 @@ def test_fail_on_and_only() -> None:
 
 
 def test_the_fixture_prints_as_recorded(request: pytest.FixtureRequest) -> None:
-    """The Greenplum 6 picture, offline; GPCATALOG_TEST_UPDATE=1 writes it anew."""
+    """The output of the Greenplum 6 fixture is as recorded; GPCATALOG_TEST_UPDATE=1 rewrites the recorded output."""
     golden = FIXTURE.with_suffix(".txt")
     said = run("audit", "--snapshot", str(FIXTURE))
     assert said.returncode == 0, said.stderr
@@ -498,7 +498,7 @@ def test_every_rule_has_its_four_parts() -> None:
 
 
 def test_pages_are_read_without_loading_the_rules() -> None:
-    """What `rules` reads from the files is what the rules have registered."""
+    """The pages that `rules` reads from the files are those that the rules have registered."""
     from gpcatalog.audit import rules as audits
     from gpcatalog.check import rules as checks
     from gpcatalog.model.rule_registry import pages_in
@@ -548,7 +548,7 @@ def test_every_probe_has_its_header() -> None:
 
 
 def test_every_part_stands_in_a_probe() -> None:
-    """What generations share is put in whole, and no file is unused."""
+    """Each `.part` file, shared by generations, is included completely in a probe or script, and no file is unused."""
     from gpcatalog.model.server import named
     from gpcatalog.probes import library
 
@@ -564,7 +564,7 @@ def test_every_part_stands_in_a_probe() -> None:
     parts = sorted(library.folder().rglob("*.part"))
     assert parts
     for part in parts:
-        # what a part includes stands in the middle of it
+        # a part may include another one, so its text may be in several pieces
         pieces = re.split(r"^-- include [a-z_]+\n", part.read_text(), flags=re.M)
         assert any(all(piece in text for piece in pieces) for text in texts), part
 
@@ -594,7 +594,7 @@ def test_probes_prints_what_would_run() -> None:
 
 @pytest.mark.long
 def test_demo(tmp_path: Path) -> None:
-    """The README's first command: a report of real bloat, and nothing left."""
+    """The first command of the README reports real bloat and leaves no files behind."""
     said = run(
         "audit",
         "--demo",
@@ -643,7 +643,7 @@ def test_the_shell_completes(typed: str, offered: str) -> None:
 def test_a_reader_that_goes_away_is_no_finding() -> None:
     gpcatalog = Path(sys.executable).parent / "gpcatalog"
     reader, writer = os.pipe()
-    os.close(reader)  # before anything is written: a reader that closes later may come too late
+    os.close(reader)  # before anything is written: a reader that closes later may be too late
     with os.fdopen(writer, "w") as gone:
         done = subprocess.run(
             [gpcatalog, "audit", "--snapshot", "fixtures/greenplum6.gpcatalog"],
@@ -652,7 +652,7 @@ def test_a_reader_that_goes_away_is_no_finding() -> None:
             stderr=subprocess.PIPE,
             text=True,
         )
-    # by the signal, as other programs end; in a shell that is 141
+    # ended by the signal, as other programs are; a shell shows this as 141
     assert (done.returncode, done.stderr) in [(-signal.SIGPIPE, ""), (128 + signal.SIGPIPE, "")]
 
 
@@ -715,7 +715,7 @@ def test_closed_streams_do_no_harm(tmp_path: Path) -> None:
 def test_a_signal_while_it_is_still_loading(
     number: signal.Signals, wait: float, tmp_path: Path
 ) -> None:
-    """From the moment on in which the handlers are there, before any library is."""
+    """A signal is handled as soon as the handlers are installed, before any library is loaded."""
     for _ in range(20):  # on a busy machine the page may be written before the signal is sent
         code, said, err = _signalled(number, wait, tmp_path)
         if code:
@@ -725,7 +725,7 @@ def test_a_signal_while_it_is_still_loading(
 
 
 def _signalled(number: signal.Signals, wait: float, home: Path) -> tuple[int, bytes, bytes]:
-    """Exit code and output of a report that gets a signal, so long after its handlers are set."""
+    """Exit code and output of a report that receives a signal `wait` seconds after its handlers are installed."""
     child = subprocess.Popen(
         [sys.executable, "-m", "gpcatalog", "report", "--snapshot", str(FIXTURE), "--html", "-"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "GPCATALOG_HOME": str(home)},

@@ -1,4 +1,4 @@
-"""Servers in containers, where a Docker engine answers: the same audit, on images that this machine cannot build itself."""
+"""Audits of servers in containers, if a Docker engine answers: images of servers that this machine cannot build itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conftest import missing
 
 
 def engine_answers() -> str:
-    """Why no container can be started; empty where one can. A look at the socket decides, in a moment."""
+    """The reason why no container can be started; empty if containers can be started. A quick connection to the socket decides."""
     host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
     if not host.startswith("unix://"):
         return ""

@@ -1,4 +1,4 @@
-"""Manual pages and the image; CI builds the wheel, the source distribution and the single file."""
+"""Manual pages and the container image; CI builds the wheel, the source distribution and the single file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The pages of all commands, as files and texts."""
+    """The manual pages of all commands, as texts by file name."""
     folder = tmp_path_factory.mktemp("man1")
     said = run("man", "--folder", str(folder))
     assert said.returncode == 0, said.stderr
@@ -36,7 +36,7 @@ def test_every_command_has_a_page(pages: dict[str, str]) -> None:
 
 
 def test_a_page_is_the_help(pages: dict[str, str]) -> None:
-    """Every option, with its text, and the example are on the page."""
+    """The manual page contains every option with its text, and the example."""
     root: Any = root_command()
     for name, _ in _commands():
         command = root
@@ -65,7 +65,7 @@ def test_groff_has_no_warning(pages: dict[str, str]) -> None:
 
 
 def test_text_is_never_a_request() -> None:
-    """A help text may begin with a point or have a backslash."""
+    """A help text that begins with a dot or contains a backslash is not a roff request."""
     hostile = ".so /etc/passwd\n'sy x \\n(.x --y"
     page = Page(
         name="gpcatalog x",
@@ -83,7 +83,7 @@ def test_text_is_never_a_request() -> None:
 
 
 def test_one_fact_in_one_place() -> None:
-    """Exit codes and variables are those of the documentation."""
+    """Exit codes and variables are the same as in the documentation."""
 
     def table(page: Path, heading: str) -> dict[str, str]:
         part = page.read_text().split(f"## {heading}")[1].split("\n## ")[0]

@@ -1,4 +1,4 @@
-"""The maintenance script is run on every server: it frees what it promised, and leaves the rows of pg_attribute in order."""
+"""The maintenance script on every server: it frees the promised space, and leaves the rows of pg_attribute in order."""
 
 from __future__ import annotations
 
@@ -105,19 +105,19 @@ def test_gives_back_what_it_promised(
 def test_a_window_that_is_too_short_is_continued_the_next_night(
     server: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """No step begins that would not end; the next script has what is left, in order of gain."""
+    """No step begins that would not end in the window; the next script contains the remaining steps, largest gain first."""
     dsn = tired(request.getfixturevalue(server), "tired_nights")
     before = report_of(dsn, tmp_path / "before.gpcatalog")
     todo = treatments(before)
     assert len(todo) > 2
-    # durations that the script itself reckons with
+    # the durations that the script itself uses
     needs = sorted(map(float, re.findall(r":started \+ ([\d.]+) <=", script(before, 9e9))))
     assert needs[0] > 0
     file = tmp_path / "maintenance.sql"
     nothing = psql(dsn, written(file, script(before, min(needs) / 4)))
     assert nothing.returncode == 0, nothing.stderr
     statements = sum(len(steps_of(script(before, 9e9), t.relation)) for t in todo)
-    statements += "gpadmin" not in dsn  # moving rows back: Greenplum only warns
+    statements += "gpadmin" not in dsn  # moving rows back: on Greenplum, only a warning
     assert nothing.stdout.count("not begun") == statements
     assert total(report_of(dsn, tmp_path / "same.gpcatalog")) > 0.95 * total(before)
     assert needs[-1] > needs[0] + 1  # a second for the script itself
@@ -140,12 +140,12 @@ def written(file: Path, text: str) -> Path:
 
 
 def steps_of(text: str, relation: str) -> list[str]:
-    """Statements of a windowed script on one catalog."""
+    """Statements on one catalog in a script with a window."""
     return re.findall(rf"THEN '(\w[A-Z ]* pg_catalog\.{relation})'", text)
 
 
 def total(report: Report) -> int:
-    """Bytes of all catalogs."""
+    """Total bytes of all catalogs."""
     return sum(t.bytes for t in report.instance_totals)
 
 
@@ -165,7 +165,7 @@ def test_never_two_at_once(server: str, request: pytest.FixtureRequest, tmp_path
 
 
 def windowed(own_server: PrivateServer, tmp_path: Path, **changed: object) -> Report:
-    """A report of now, of the test server, with the catalogs of the recorded Greenplum."""
+    """A current report of the test server, with the catalogs of the recorded Greenplum."""
     report = report_of(own_server.conninfo("postgres"), tmp_path / "now.gpcatalog")
     with Snapshot(Path(__file__).parent.parent / "fixtures/greenplum6.gpcatalog") as snapshot:
         rows = build(snapshot).catalogs
@@ -177,7 +177,7 @@ def windowed(own_server: PrivateServer, tmp_path: Path, **changed: object) -> Re
 def test_moving_rows_back_is_a_step_of_the_window(
     own_server: PrivateServer, tmp_path: Path
 ) -> None:
-    """CLUSTER locks as long as VACUUM FULL does: it must not begin where it does not fit."""
+    """CLUSTER holds its lock as long as VACUUM FULL does: it must not begin if it does not fit into the window."""
     report, file = windowed(own_server, tmp_path), tmp_path / "m.sql"
     dsn = own_server.conninfo("postgres")
     said = psql(dsn, written(file, script(report, 0.001)))
@@ -193,7 +193,7 @@ MB = 1 << 20
 
 
 def _row(relation: str = "pg_attribute", content: int = 0, **changed: object) -> CatalogRow:
-    """A catalog of 200 MB with indexes of 40 MB, none of which is too much."""
+    """A catalog of 200 MB with indexes of 40 MB, without bloat."""
     row = CatalogRow(
         content=content,
         relation=relation,
@@ -221,11 +221,11 @@ def _treated(*rows: CatalogRow) -> list[tuple[str, bool, bool]]:
 
 
 def test_limits_of_treatments() -> None:
-    """What is treated, and how, right at each limit and right below it."""
+    """Which catalogs are treated, and how, exactly at each limit and just below it."""
     moderate, significant = (limit.value for limit in bloat_limits("gp6"))
 
     def bloated(of: int, ratio: float, more: int = 0, **changed: object) -> CatalogRow:
-        """`of` bytes of the heap are too much, and the heap is `ratio` times what it needs; `more` bytes of indexes are too much."""
+        """A catalog with `of` reclaimable bytes in a heap of `ratio` times the needed size, and `more` reclaimable bytes in indexes."""
         heap = round(of * ratio / (ratio - 1))
         given = {
             "heap_bytes": heap,
@@ -238,12 +238,12 @@ def test_limits_of_treatments() -> None:
     name, plain, full, reindex = "pg_attribute", (False, False), (True, False), (False, True)
     cases = [
         (_row(reclaimable_bytes=None, bloat=None), None),
-        # a megabyte, and 1.3 times what is needed
+        # 1 MB, and 1.3 times the needed size
         (_row(reclaimable_bytes=MB, heap_reclaimable=MB, bloat=1.3), plain),
         (_row(reclaimable_bytes=MB - 1, heap_reclaimable=MB - 1, bloat=9.0), None),
         (_row(reclaimable_bytes=MB, heap_reclaimable=MB, bloat=1.29), None),
         (_row(reclaimable_bytes=MB, heap_reclaimable=MB, bloat=None), None),
-        # 64 MB of a heap that is moderately bloated, 4 MB of one that is badly
+        # 64 MB of a moderately bloated heap, 4 MB of a significantly bloated heap
         (bloated(64 * MB, moderate * 1.01), full),
         (bloated(64 * MB - 1, moderate * 1.01), plain),
         (bloated(64 * MB, moderate * 0.99), plain),
@@ -251,7 +251,7 @@ def test_limits_of_treatments() -> None:
         (bloated(4 * MB - 1, significant * 1.01), plain),
         (bloated(4 * MB, significant * 0.99), plain),
         (bloated(64 * MB, significant * 2, shared=True), plain),
-        # 512 KB of indexes, where the catalog is not rewritten
+        # 512 KB of indexes, if the catalog is not rewritten
         (_row(reclaimable_bytes=MB, heap_reclaimable=MB // 2, bloat=2.0), reindex),
         (_row(reclaimable_bytes=MB, heap_reclaimable=MB // 2 + 1, bloat=2.0), plain),
         (_row(reclaimable_bytes=MB, heap_reclaimable=None, bloat=2.0), reindex),
@@ -260,7 +260,7 @@ def test_limits_of_treatments() -> None:
     ]
     for row, expected in cases:
         assert _treated(row) == ([] if expected is None else [(name, *expected)]), row
-    # the worst instance of each catalog, and the catalog that gives back most first
+    # the worst instance of each catalog; first the catalog with the most reclaimable space
     small, large = (
         bloated(5 * MB, 1.5, relation="pg_type"),
         bloated(6 * MB, 1.5, relation="pg_index"),
@@ -271,7 +271,7 @@ def test_limits_of_treatments() -> None:
 
 
 def test_names_of_a_snapshot_stay_names(own_server: PrivateServer, tmp_path: Path) -> None:
-    """A file of a stranger may name a catalog so that a line of the script would end."""
+    """A catalog name in an untrusted snapshot that contains line breaks and SQL is not run as code."""
     dsn = own_server.conninfo("postgres")
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE precious (a int)")
@@ -297,7 +297,7 @@ def test_an_unknown_duration_does_not_fit() -> None:
 
 
 def test_a_script_of_another_night_is_refused(own_server: PrivateServer, tmp_path: Path) -> None:
-    """Its order of gain is that of another night."""
+    """A script from an old audit is refused, because its order of steps is out of date."""
     with Snapshot(Path(__file__).parent.parent / "fixtures/greenplum6.gpcatalog") as snapshot:
         report = build(snapshot)
     old = psql(own_server.conninfo("postgres"), written(tmp_path / "m.sql", script(report, 60)))
@@ -339,7 +339,7 @@ def test_only_what_the_server_names_gets_a_statement() -> None:
     assert statement.startswith("VACUUM FULL pg_aoseg.pg_aoblkdir_16443;  -- ")
     index = script_of("pg_aoseg.pg_aoblkdir_16443_index", "index of a block directory")
     assert "REINDEX INDEX pg_aoseg.pg_aoblkdir_16443_index;" in index
-    # in a window by the slow end of the range: VACUUM FULL writes what is live, REINDEX reads all
+    # in a window, the slowest estimate is used: VACUUM FULL writes the live rows, REINDEX reads everything
     for text, read in ((script_of("pg_aoseg.pg_aoblkdir_16443", window=60.0), 32768),
                        (script_of("pg_aoseg.pg_aoblkdir_16443_index", "index of a block directory", window=60.0), 9 << 20)):  # fmt: skip
         needed = re.search(r":started \+ ([\d.]+) <=", text)
@@ -366,7 +366,7 @@ def widen(dsn: str, tables: int, columns: int) -> None:
 
 
 def vacuum_during_a_scan(dsn: str, *before: str) -> None:
-    """VACUUM FULL of pg_attribute after a scan that stopped half way: the place is remembered."""
+    """VACUUM FULL of pg_attribute after a scan that stopped half way: the server remembers this position."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("BEGIN")
         conn.execute("DECLARE c NO SCROLL CURSOR FOR SELECT * FROM pg_catalog.pg_attribute")
@@ -380,11 +380,11 @@ def vacuum_during_a_scan(dsn: str, *before: str) -> None:
 
 
 def pages_read_at_start(dsn: str) -> float:
-    """Blocks of pg_attribute that a session start reads without pg_internal.init, as the server counts them."""
+    """Number of blocks of pg_attribute that a session start without pg_internal.init reads, as the server counts them."""
     counted = "SELECT heap_blks_read + heap_blks_hit FROM pg_statio_sys_tables WHERE relname = 'pg_attribute'"
 
     def settled(conn: psycopg.Connection) -> int:
-        """What is counted when nothing more comes: a session reports what it read when it ends."""
+        """The counter when it no longer changes: a session reports its reads when it ends."""
         before = -1
         while True:
             row = conn.execute(counted).fetchone()
@@ -412,7 +412,7 @@ def start_pages(report: Report, content: int = -1) -> int:
 
 
 def checked(dsn: str, server: ServerFacts, folder: Path) -> str:
-    """Run the part of the script that checks the order; what psql wrote."""
+    """Run the part of the script that checks the order and return the messages of psql."""
     file = folder / "order.sql"
     lines = ["SET search_path = pg_catalog, pg_temp;", f"{vacuum_full.row_order(server)[1]};"]
     file.write_text("\n".join(lines) + "\n")
@@ -423,7 +423,7 @@ def checked(dsn: str, server: ServerFacts, folder: Path) -> str:
 
 @pytest.fixture(params=["15", "newest", "19"])
 def small_buffers(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A server where even a small catalog is read by synchronized scans."""
+    """A server that reads even a small catalog with synchronized scans."""
     settings = {"shared_buffers": "'1MB'", "autovacuum": "off", "max_connections": "20"}
     settings |= {"max_locks_per_transaction": "512"}
     with PrivateServer(binaries=binaries_of(request.param), settings=settings) as server:
@@ -437,7 +437,7 @@ def test_rows_that_sessions_need_first_stay_in_front(small_buffers: str, tmp_pat
     report = report_of(dsn, tmp_path / "s.gpcatalog")
     server, first = report.server, start_pages(report)
     assert 100 < first < 400
-    by_index = pages_read_at_start(dsn) - first  # read by index: the same wherever the rows are
+    by_index = pages_read_at_start(dsn) - first  # read by index: independent of the row order
     vacuum_during_a_scan(dsn)
     report = report_of(dsn, tmp_path / "displaced.gpcatalog")
     displaced = start_pages(report)
@@ -454,7 +454,7 @@ def test_rows_that_sessions_need_first_stay_in_front(small_buffers: str, tmp_pat
         return start_pages(report_of(dsn, tmp_path / f"{name}.gpcatalog"))
 
     assert again("unchanged") == displaced
-    whole = script(msgspec.structs.replace(report, catalogs=()))  # nothing else is to be done
+    whole = script(msgspec.structs.replace(report, catalogs=()))  # nothing else to do
     assert not re.search(r"^(VACUUM|REINDEX)", whole, re.M)
     file = tmp_path / "maintenance.sql"
     file.write_text(whole)
@@ -484,7 +484,7 @@ def test_displaced_rows_of_instances_are_named_and_moved_back(
             ).fetchall()
         )
     worst = max(ports)
-    for content in (-1, worst):  # by hand: the newest version of a row is at the end
+    for content in (-1, worst):  # manually: the newest version of a row is at the end
         alone = re.sub(r"port=\d+", f"port={ports[content]}", dsn) + f" options='-c {role}=utility'"
         with psycopg.connect(alone, autocommit=True) as conn:
             conn.execute("SET allow_system_table_mods = on")
@@ -516,7 +516,7 @@ def test_known_problems_by_version() -> None:
         facts = msgspec.structs.replace(server, generation=generation, version=version)
         return [h.source.split(",")[0].split(";")[0] for h in vacuum_full.hazards(facts)]
 
-    assert named("gp6", "6.25.3") == ["gpdb issue 10848"]  # nobody knows of a release without it
+    assert named("gp6", "6.25.3") == ["gpdb issue 10848"]  # no release without it is known
     assert named("gp6", "6.23.1") == ["gpdb issue 10848", "gpdb issue 13453"]
     assert named("gp6", "6.7.1") == ["gpdb issues 10933", "gpdb issue 10848", "gpdb issue 13453"]
     assert named("gp6", "main build dev") == named("gp6", "6.0.0")

@@ -1,4 +1,4 @@
-"""Options that many commands share, and what is said about wrong ones."""
+"""Options that many commands share, and the messages about wrong options."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def test_output_to_a_file(tmp_path: Path) -> None:
     file = tmp_path / "audit.txt"
     words = ("audit", "--snapshot", str(FIXTURE))
     said = run(*words, "--fail-on", "notice", "-o", str(file))
-    assert (said.returncode, said.stdout) == (1, "")  # findings: the report is complete
+    assert (said.returncode, said.stdout) == (1, "")  # 1: findings; the report is complete
     assert file.read_text() == run(*words).stdout
     wrong = run("audit", "--snapshot", str(tmp_path / "none"), "-o", str(file))
     assert wrong.returncode == 2
-    assert file.read_text() == run(*words).stdout  # untouched
+    assert file.read_text() == run(*words).stdout  # unchanged
     nowhere = run(*words, "-o", str(tmp_path / "none" / "x"))
     assert nowhere.returncode == 2
     assert "cannot write" in nowhere.stderr

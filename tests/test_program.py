@@ -1,4 +1,4 @@
-"""The program started by dividing a process is the same as in a new interpreter."""
+"""The program behaves the same in a forked process and in a new interpreter."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_it_equals_a_new_interpreter(words: tuple[str, ...], encoding: str, tmp_
 
 
 def test_what_takes_too_long_is_ended() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as door:  # nobody answers at it
+    with socket.create_server(("127.0.0.1", 0)) as door:  # never answers
         port = door.getsockname()[1]
         with pytest.raises(subprocess.TimeoutExpired):
             program.run("audit", f"host=127.0.0.1 port={port} connect_timeout=60", timeout=1)

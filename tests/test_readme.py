@@ -1,4 +1,4 @@
-"""The README and the pages of docs/ show what the program prints and name only what exists."""
+"""The README and the pages of docs/ show the output of the program, and name only commands and options that exist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TROUBLESHOOTING = ROOT / "docs/troubleshooting.md"
 PAGES = [README, ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
 OUTPUT = re.compile(r"(## Example output\n.*?\n```text\n)(.*?)(```)", re.S)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
-OTHER_PROGRAMS = {"--property"}  # options in the prose that belong to Liquibase
+OTHER_PROGRAMS = {"--property"}  # options in the text that belong to Liquibase
 
 
 def page_id(page: Path) -> str:
@@ -31,7 +31,7 @@ def test_the_readme_is_short() -> None:
 
 
 def test_the_example_output() -> None:
-    """The output shown is that of the recorded cluster; GPCATALOG_TEST_UPDATE=1 writes it again."""
+    """The example output is that of the recorded cluster; GPCATALOG_TEST_UPDATE=1 rewrites it."""
     golden = (ROOT / "fixtures/greenplum6.txt").read_text()
     shown = "\n".join(line.rstrip() for line in golden.splitlines()) + "\n"
     text = README.read_text()
@@ -67,7 +67,7 @@ def root_command() -> Any:
 
 
 def _commands() -> list[tuple[str, str]]:
-    """Every command with the first line of its page."""
+    """Every command with the first line of its help."""
 
     def walk(group: Any, before: str) -> Iterator[tuple[str, str]]:
         for name, command in group.commands.items():
@@ -83,7 +83,7 @@ def _commands() -> list[tuple[str, str]]:
 
 
 def test_every_command_is_listed_as_its_page_says() -> None:
-    """GPCATALOG_TEST_UPDATE=1 writes the table again."""
+    """The table of commands contains the first line of each help page; GPCATALOG_TEST_UPDATE=1 rewrites the table."""
     made = "".join(f"| `{name}` | {line} |\n" for name, line in _commands())
     text = README.read_text()
     part = re.compile(r"(## Commands\n.*?\| command \| \|\n\| --- \| --- \|\n)(.*?)(\n## )", re.S)
@@ -108,7 +108,7 @@ def test_every_page_says_what_it_reads_and_gives_an_example() -> None:
 
 
 def command_lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Every `gpcatalog …` of a page, and whether it is complete: one in a block is, one in a sentence need not be."""
+    """Every `gpcatalog …` of a page, and whether it is complete: always in a code block, not always in a sentence."""
     for block in FENCE.finditer(text):
         if block[1] not in ("text", "toml", "sql"):
             for line in block[2].splitlines():
@@ -120,7 +120,7 @@ def command_lines(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def arguments(line: str) -> list[str]:
-    """The words of a command line behind the program's name, up to a pipe, redirection or comment."""
+    """The arguments of a command line after the program name, up to a pipe, redirection or comment."""
     lexer = shlex.shlex(line.replace("\\|", "|"), posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     found: list[str] = []
@@ -132,7 +132,7 @@ def arguments(line: str) -> list[str]:
 
 
 def refusal(line: str, complete: bool) -> str:
-    """Why the program would not accept this command line; empty if it would."""
+    """The reason why the program would reject this command line; empty if the program accepts it."""
     command: Any = root_command()
     words = arguments(line)
     name = "gpcatalog"
@@ -153,7 +153,7 @@ def refusal(line: str, complete: bool) -> str:
         if not hasattr(e, "format_message"):
             raise
         message: str = e.format_message()
-        # in a sentence, arguments may be missing, and words in capitals stand for values
+        # in a sentence, arguments may be missing, and words in capitals are placeholders for values
         open_ended = type(e).__name__ == "MissingParameter" or re.search(
             r"'[A-Z]+' is not", message
         )
@@ -163,7 +163,7 @@ def refusal(line: str, complete: bool) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_command_lines_are_accepted(page: Path) -> None:
-    """Commands, options and values exist; CONNINFO and files are not opened."""
+    """Commands, options and values of the page exist; CONNINFO and files are not opened."""
     wrong = {
         line: why
         for line, complete in command_lines(page.read_text())
@@ -300,7 +300,7 @@ def test_settings_and_policies_shown_are_valid() -> None:
 
 
 def texts(file: Path) -> str:
-    """All strings of a module, pieces of one literal put together, a gap for each value in them."""
+    """All strings of a module, with the pieces of one literal joined, and a NUL character for each value in them."""
     found = []
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.JoinedStr):
@@ -313,7 +313,7 @@ def texts(file: Path) -> str:
 
 
 def test_the_messages_named_are_the_programs() -> None:
-    """Each message of the troubleshooting table is, gap by gap, a text of the program or of its scripts."""
+    """Each message of the troubleshooting table is, between its placeholders, a text of the program or of its scripts."""
     table = TROUBLESHOOTING.read_text().split("## Messages")[1].split("\n## ")[0]
     printed = "".join(texts(p) for p in sorted((ROOT / "gpcatalog").rglob("*.py")))
     printed += "".join(p.read_text() for p in sorted((ROOT / "sql").rglob("*.part")))
@@ -329,7 +329,7 @@ def test_the_messages_named_are_the_programs() -> None:
             assert not piece or piece in printed, message
 
 
-FREQUENT = {  # rules about the moment: a daily audit can miss what they report
+FREQUENT = {  # rules about the current moment: a daily audit can miss what they report
     "ddl-waits": "every 5 to 10 minutes",
     "lock-manager-waits": "every 5 to 10 minutes",
     "segment-down": "every 5 to 10 minutes",
@@ -339,7 +339,7 @@ FREQUENT = {  # rules about the moment: a daily audit can miss what they report
 
 
 def test_the_table_of_corrective_actions() -> None:
-    """docs/monitoring.md has each rule with how often to check it and what to do."""
+    """docs/monitoring.md contains each rule with its check interval and corrective action."""
     from gpcatalog.audit import rules
 
     lines = ["| rule | check | corrective action |", "| --- | --- | --- |"]

@@ -1,4 +1,4 @@
-"""What `.ci/run` leaves out today runs on another day: no case of a test is left out altogether."""
+"""The cases that `.ci/run` leaves out today run on another day: no case of a test is always left out."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_long_test_has_its_turn() -> None:
     for name in ("a", "b", "c", "d"):
         own = [long_turn_of(name, 20_787 + n) for n in range(4 * LONG_TURNS)]
         runs = [turn for turn in own if turn is not None]
-        assert runs == list(range(runs[0], runs[0] + 4))  # each of its cases has its turn, too
+        assert runs == list(range(runs[0], runs[0] + 4))  # each of its cases also has a turn
         assert all(sum(t is not None for t in own[n : n + 3]) == 1 for n in range(len(own) - 3))
 
 

@@ -1,4 +1,4 @@
-"""A server is called by the same names in every command."""
+"""Every command accepts the same names of servers."""
 
 from __future__ import annotations
 

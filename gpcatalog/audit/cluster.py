@@ -46,9 +46,9 @@ def combine(reports: Sequence[Report], unread: Sequence[tuple[str, str]]) -> Clu
     """Combine the reports of a cluster, at least one."""
     census = [r.census for r in reports if r.census is not None]
     # a sum without one of the databases would be wrong
-    whole = len(census) == len(reports)
-    ao_column = sum(c.leaves_ao_column for c in census) if whole else None
-    metric = sum(c.partitions_metric for c in census) if whole else None
+    complete = len(census) == len(reports)
+    ao_column = sum(c.leaves_ao_column for c in census) if complete else None
+    metric = sum(c.partitions_metric for c in census) if complete else None
     entries = [t for r in reports for t in r.instance_totals if t.content == -1]
     every = [t for r in reports for t in r.instance_totals]
     found = []
@@ -76,7 +76,7 @@ def combine(reports: Sequence[Report], unread: Sequence[tuple[str, str]]) -> Clu
         databases=tuple(reports),
         unread=tuple(Unread(name, reason) for name, reason in unread),
         partitions_metric=metric,
-        leaves=sum(c.leaves for c in census) if whole else None,
+        leaves=sum(c.leaves for c in census) if complete else None,
         class_rows=sum(t.class_rows for t in entries),
         attribute_rows=sum(t.attribute_rows for t in entries),
         catalog_bytes=sum(t.bytes for t in every),

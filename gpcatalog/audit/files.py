@@ -252,7 +252,7 @@ def _model(server: Generation, row: dict[str, Any], segments: int) -> str | None
     )
 
 
-def _ahead(snapshot: Snapshot, segments: int) -> dict[int, dict[str, Any]]:
+def _files_when_filled(snapshot: Snapshot, segments: int) -> dict[int, dict[str, Any]]:
     """By root: files that are added when its empty leaves are filled, files in each storage, and
     files that a conversion would remove.
 
@@ -463,7 +463,7 @@ def build_files(snapshot: Snapshot) -> Files | None:
     )["n"]
     slow = limits.slowdown(average) if average and columnar else None
     instances = _on_instances(snapshot, basis)
-    ahead = _ahead(snapshot, len(instances))
+    ahead = _files_when_filled(snapshot, len(instances))
     known = ahead and all(row["known"] for row in ahead.values())
     differences, differences_total = _differences(snapshot) if seen else ((), 0)
     return Files(

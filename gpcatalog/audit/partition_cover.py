@@ -65,8 +65,8 @@ class TableCover(msgspec.Struct, kw_only=True, frozen=True):
         """Whether the cover is less than the policy requires, or without a policy less than a
         day.
         """
-        wanted = LEAST_DAYS if self.wanted_days is None else self.wanted_days
-        return self.days is not None and self.days < wanted
+        needed = LEAST_DAYS if self.wanted_days is None else self.wanted_days
+        return self.days is not None and self.days < needed
 
 
 class PartitionCover(msgspec.Struct, kw_only=True, frozen=True):
@@ -120,9 +120,9 @@ def upkeep_state(snapshot: Snapshot) -> UpkeepState | None:
     if not rows:
         return None
     found = runs(rows)
-    taken = snapshot.header["taken_at"]
-    whole = [r for r in found if r.ended is not None]
-    last = whole[-1] if whole else None
+    taken_at = snapshot.header["taken_at"]
+    complete = [r for r in found if r.ended is not None]
+    last = complete[-1] if complete else None
     return UpkeepState(
         begun=found[-1].begun.replace(tzinfo=UTC) if found else None,
         ended=last.ended.replace(tzinfo=UTC) if last is not None and last.ended else None,
@@ -131,7 +131,7 @@ def upkeep_state(snapshot: Snapshot) -> UpkeepState | None:
         tables=len(maintained(rows)),
         overdue=last is None
         or last.ended is None
-        or taken - last.ended > timedelta(days=OVERDUE_DAYS),
+        or taken_at - last.ended > timedelta(days=OVERDUE_DAYS),
     )
 
 
@@ -285,9 +285,9 @@ def partition_cover(snapshot: Snapshot) -> PartitionCover | None:
     """
     if snapshot.header["grain"] != "leaf" or snapshot.unread("relations", "partition_keys"):
         return None
-    taken = snapshot.header["taken_at"]
-    now = (taken - datetime(1970, 1, 1)) // timedelta(microseconds=1)
-    wanted = maintained(_events(snapshot))
+    taken_at = snapshot.header["taken_at"]
+    now = (taken_at - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+    days_by_table = maintained(_events(snapshot))
     names = {
         r["oid"]: (r["schema"], r["name"])
         for r in snapshot.rows("SELECT oid, \"schema\", name FROM relation WHERE kind = 'root'")
@@ -301,9 +301,11 @@ def partition_cover(snapshot: Snapshot) -> PartitionCover | None:
                 unknown += 1
                 continue
             least = min(lines, key=lambda one: one.end)
-            asked = wanted.get(qualified(schema, name))
-            if asked is not None or _in_use(least.end, least.length, now):
-                found.append(_cover(schema, name, lines, now, wanted=asked, default=default))
+            wanted_days = days_by_table.get(qualified(schema, name))
+            if wanted_days is not None or _in_use(least.end, least.length, now):
+                found.append(
+                    _cover(schema, name, lines, now, wanted_days=wanted_days, default=default)
+                )
     found.sort(key=lambda t: (INFINITY if t.days is None else t.days, t.schema, t.name))
     low = [t for t in found if t.low]
     gapped = [t for t in found if t.gaps]
@@ -322,7 +324,13 @@ def partition_cover(snapshot: Snapshot) -> PartitionCover | None:
 
 
 def _cover(
-    schema: str, name: str, lines: list[_Line], now: int, *, wanted: float | None, default: bool
+    schema: str,
+    name: str,
+    lines: list[_Line],
+    now: int,
+    *,
+    wanted_days: float | None,
+    default: bool,
 ) -> TableCover:
     least = min(lines, key=lambda one: one.end)
     endless = least.end >= INFINITY
@@ -334,7 +342,7 @@ def _cover(
         days=None if endless else round((least.end - now) / DAY, 2),
         partition_days=None if least.length >= INFINITY else round(least.length / DAY, 2),
         has_default=default,
-        wanted_days=wanted,
+        wanted_days=wanted_days,
         gaps=len(gaps),
         first_gap=f"{shown_time(gaps[0][0])} to {shown_time(gaps[0][1])}" if gaps else "",
         gap_ahead=any(high > now for _, high in gaps),

@@ -86,7 +86,7 @@ def plain_tables(snapshot: Snapshot) -> list[tuple[Shape, int]]:
     ]
 
 
-def held(server: str, row: dict[str, Any]) -> dict[Statement, int]:
+def statement_locks(server: str, row: dict[str, Any]) -> dict[Statement, int]:
     """Number of locks of each statement over a whole table of `widest`, on the coordinator or
     server.
     """
@@ -113,7 +113,7 @@ def query_locks(snapshot: Snapshot) -> QueryLocks | None:
     over = [
         TableLocks(schema=row["schema"], name=row["name"], leaves=int(row["leaves"]), locks=n)
         for row in widest(snapshot, None)
-        if (n := held(server, row)[Statement.SELECT]) > slots
+        if (n := statement_locks(server, row)[Statement.SELECT]) > slots
     ]
     over.sort(key=lambda t: (-t.locks, t.schema, t.name))
     return QueryLocks(slots=slots, tables=len(over), most=tuple(over[:TOP]))

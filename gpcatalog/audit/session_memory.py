@@ -76,7 +76,7 @@ def session_memory(snapshot: Snapshot) -> SessionMemory | None:
     tables = []
     for row in widest(snapshot, None):
         leaves = int(row["leaves"])
-        held = memory.kept(
+        sizes = memory.kept_bytes(
             server, shape_of(server, row), leaves, memory.Touch.SELECT, empty=int(row["empty"])
         )
         tables.append(
@@ -84,8 +84,8 @@ def session_memory(snapshot: Snapshot) -> SessionMemory | None:
                 schema=row["schema"],
                 name=row["name"],
                 leaves=leaves,
-                bytes=held.coordinator,
-                segment_bytes=held.segment,
+                bytes=sizes.coordinator,
+                segment_bytes=sizes.segment,
                 statement_mem=None if allowed is None else memory.plan_bytes(leaves),
             )
         )

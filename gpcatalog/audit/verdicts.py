@@ -191,7 +191,7 @@ def _lock_slots(report: Report) -> list[Verdict]:
     ]
 
 
-def _asked(report: Report, probe: str) -> bool:
+def _has_probe(report: Report, probe: str) -> bool:
     """Whether the snapshot was taken with this probe; older versions of gpcatalog do not have
     it.
     """
@@ -200,7 +200,7 @@ def _asked(report: Report, probe: str) -> bool:
 
 def _session_start(report: Report) -> list[Verdict]:
     """The bytes of pg_attribute that a session start reads on the worst instance."""
-    if not _asked(report, "session_start"):
+    if not _has_probe(report, "session_start"):
         return []
     return [
         verdict(
@@ -235,7 +235,7 @@ def _ages(report: Report) -> list[Verdict]:
     """The oldest transaction and multixact of any database, compared with the age at which the
     server refuses new ones.
     """
-    if not _asked(report, "database_ages"):
+    if not _has_probe(report, "database_ages"):
         return []
     generation, databases = (
         report.server.generation,

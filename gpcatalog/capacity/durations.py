@@ -184,10 +184,10 @@ def backup(
     fixed = found = 0.0
     for shape, leaves in tables:
         of = figures(server, shape.storage, Action.BACKUP)
-        whole = seconds(server, shape, Action.BACKUP, leaves, pace=pace)
-        if of is not None and whole is not None:
+        backup_seconds = seconds(server, shape, Action.BACKUP, leaves, pace=pace)
+        if of is not None and backup_seconds is not None:
             fixed = max(fixed, of.fixed * pace.factor / 1000)
-            found += whole - of.fixed * pace.factor / 1000
+            found += backup_seconds - of.fixed * pace.factor / 1000
     return fixed + found
 
 

@@ -147,7 +147,7 @@ class Estimate(msgspec.Struct, kw_only=True, frozen=True):
     schema: str = SCHEMA
 
 
-def _whole(rows: Mapping[str, float]) -> dict[str, int]:
+def _rounded_rows(rows: Mapping[str, float]) -> dict[str, int]:
     return {
         catalog: round(n)
         for catalog, n in sorted(rows.items(), key=lambda item: (-item[1], item[0]))
@@ -197,8 +197,8 @@ def _storage_cost(
     heap = relation_files(gen, replace(leaf, storage=Storage.HEAP), FILLED)
     return StorageCost(
         storage=leaf.storage.value,
-        coordinator=_whole(cost.coordinator),
-        segment=_whole(cost.segment),
+        coordinator=_rounded_rows(cost.coordinator),
+        segment=_rounded_rows(cost.segment),
         coordinator_rows=round(sum(cost.coordinator.values())),
         segment_rows=round(sum(cost.segment.values())),
         coordinator_bytes=round(cost.coordinator_bytes),
@@ -225,7 +225,7 @@ def _storage_cost(
             SessionMemory(touch.value, keeps.coordinator, keeps.segment)
             for touch in memory.Touch
             if leaves
-            for keeps in [memory.kept(gen, leaf, leaves // tables, touch)]
+            for keeps in [memory.kept_bytes(gen, leaf, leaves // tables, touch)]
         ],
         seconds={
             action.value: round(took, 4)

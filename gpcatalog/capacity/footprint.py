@@ -196,8 +196,10 @@ def subjects(
     plain = tuple(ProbeTable(one) for one in gen.storages)
     if not leaves:
         return plain
-    wanted = storage or (Storage.AO_COLUMN if Storage.AO_COLUMN in gen.storages else Storage.HEAP)
+    leaf_storage = storage or (
+        Storage.AO_COLUMN if Storage.AO_COLUMN in gen.storages else Storage.HEAP
+    )
     known(
-        server, replace(ProbeTable(wanted).shape(owned=False))
+        server, replace(ProbeTable(leaf_storage).shape(owned=False))
     )  # fails for a storage that the server does not support
-    return (*plain, ProbeTable(wanted, leaves))
+    return (*plain, ProbeTable(leaf_storage, leaves))

@@ -491,13 +491,13 @@ def slowdown(average_bytes: float) -> Limit:
         raise CatalogError(f"an average file size must be more than 0 bytes, not {average_bytes:g}")
     note = "estimate, interpolated between three published points"
     if average_bytes <= _SLOWDOWN[0][0]:
-        below = average_bytes < _SLOWDOWN[0][0]
+        below_published = average_bytes < _SLOWDOWN[0][0]
         return Limit(
             "slowdown",
             _SLOWDOWN[0][1],
             "x",
             SMALL_FILES,
-            "lower bound: nothing was published below 0.25 MB" if below else "",
+            "lower bound: nothing was published below 0.25 MB" if below_published else "",
         )
     for (small, slow), (large, fast) in itertools.pairwise(_SLOWDOWN):
         if average_bytes == large:
@@ -569,11 +569,11 @@ def fast_path_slots(base: int, max_locks_per_transaction: object) -> int | None:
     """
     if base < 18:
         return 16
-    wanted = whole_number(max_locks_per_transaction)
-    if wanted is None:
+    setting = whole_number(max_locks_per_transaction)
+    if setting is None:
         return None
     groups = 1
-    while groups < 1024 and groups * 16 < wanted:
+    while groups < 1024 and groups * 16 < setting:
         groups *= 2
     return groups * 16
 

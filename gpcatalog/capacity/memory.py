@@ -38,7 +38,7 @@ class Touch(StrEnum):
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptBytes:
     """Bytes that a session keeps: on the coordinator or server, and on each segment (None on
     PostgreSQL).
     """
@@ -140,9 +140,9 @@ def _bytes(parts: _Parts, shape: Shape, leaves: int) -> int:
     return round(each * KB * leaves)
 
 
-def kept(
+def kept_bytes(
     server: Generation | str, shape: Shape, leaves: int, touch: Touch, *, empty: int = 0
-) -> Kept:
+) -> KeptBytes:
     """Estimated lower bound of the bytes that a session keeps after a query over all leaves of a
     table.
 
@@ -150,15 +150,15 @@ def kept(
     server: generation; the figures of the nearest measured generation are used; shape: of a leaf;
             relations without storage (external and foreign tables) count as heap.
 
-    >>> kept("pg15", Shape(Storage.HEAP, 20), 1000, Touch.COUNT)
-    Kept(coordinator=16281600, segment=None)
+    >>> kept_bytes("pg15", Shape(Storage.HEAP, 20), 1000, Touch.COUNT)
+    KeptBytes(coordinator=16281600, segment=None)
     """
     name = server.name if isinstance(server, Generation) else server
-    own, there, hollow = _figures(name, shape.storage).parts(touch)
+    own, segment_parts, empty_parts = _figures(name, shape.storage).parts(touch)
     segment = None
-    if there is not None and hollow is not None:
-        segment = _bytes(there, shape, leaves - empty) + _bytes(hollow, shape, empty)
-    return Kept(_bytes(own, shape, leaves), segment)
+    if segment_parts is not None and empty_parts is not None:
+        segment = _bytes(segment_parts, shape, leaves - empty) + _bytes(empty_parts, shape, empty)
+    return KeptBytes(_bytes(own, shape, leaves), segment)
 
 
 # --- limits ---------------------------------------------------------------------------------------

@@ -555,29 +555,29 @@ def locks(
     gen = known(server, shape)
     indexes = len(shape.indexes)
     shape = replace(shape, place=Place.PLAIN)
-    whole = relation_rows(gen, shape)["pg_class"]
-    made = 1 + indexes + (2 if _toasted(gen, shape) else 0)
+    relations = relation_rows(gen, shape)["pg_class"]
+    relations_created = 1 + indexes + (2 if _toasted(gen, shape) else 0)
     listed = gen.first_insert_locks_segment_list and shape.storage.append_optimized and not filled
     guarded = (
         1 if gen.ao_index_lock_on_segments and shape.storage.append_optimized and indexes else 0
     )
     if not leaves:
         held = {
-            Statement.CREATE: (made, made + guarded),
+            Statement.CREATE: (relations_created, relations_created + guarded),
             Statement.SELECT: (1 + indexes, 1),
             Statement.INSERT: (1, 1 + listed),
-            Statement.TRUNCATE: (whole, whole),
-            Statement.DROP: (whole, whole),
+            Statement.TRUNCATE: (relations, relations),
+            Statement.DROP: (relations, relations),
             Statement.BACKUP: (1, 1),
         }
     else:
         parents = 1 + intermediates
         every = parents + leaves
-        hollow = relation_rows(gen, replace(shape, place=Place.ROOT))["pg_class"]
+        root_relations = relation_rows(gen, replace(shape, place=Place.ROOT))["pg_class"]
         create = (
-            parents * (1 + indexes) + leaves * made
+            parents * (1 + indexes) + leaves * relations_created
             if gen.leaf_aux_locks_on_create
-            else made + intermediates + leaves
+            else relations_created + intermediates + leaves
         )
         scanned = every if gen.scans_lock_intermediates else 1 + leaves
         select = scanned
@@ -585,8 +585,12 @@ def locks(
             select += leaves * indexes
         if gen.select_locks_root_indexes:
             select += parents * indexes
-        truncate = parents * (hollow if gen.root_is_table else 1) + leaves * whole
-        drop = parents * hollow + leaves * whole if gen.drop_locks_leaves else hollow
+        truncate = parents * (root_relations if gen.root_is_table else 1) + leaves * relations
+        drop = (
+            parents * root_relations + leaves * relations
+            if gen.drop_locks_leaves
+            else root_relations
+        )
         held = {
             Statement.CREATE: (create, create + leaves * guarded),
             Statement.SELECT: (select, leaves),

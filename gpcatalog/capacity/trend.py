@@ -56,10 +56,10 @@ def fit(xs: Sequence[float], ys: Sequence[float]) -> TrendLine | None:
         x, y = x[keep], y[keep]
     first, second = np.triu_indices(len(x), 1)
     run = x[second] - x[first]
-    apart = run != 0
-    if not apart.any():
+    distinct = run != 0
+    if not distinct.any():
         return None
-    slopes = np.sort((y[second] - y[first])[apart] / run[apart])
+    slopes = np.sort((y[second] - y[first])[distinct] / run[distinct])
     slope = float(np.median(slopes))
     base = float(np.median(y - slope * x))
     n = len(np.unique(x))
@@ -88,8 +88,8 @@ def recent(xs: Sequence[float], ys: Sequence[float]) -> TrendLine | None:
 
 
 def _recent(x: list[float], y: list[float]) -> TrendLine | None:
-    whole = fit(x, y)
-    line, kept = whole, len(x)
+    line_of_all = fit(x, y)
+    line, kept = line_of_all, len(x)
     while line is not None and kept >= 2 * FEW:
         half = kept // 2
         early = fit(x[-kept:-half], y[-kept:-half])
@@ -97,17 +97,17 @@ def _recent(x: list[float], y: list[float]) -> TrendLine | None:
         if early is None or late is None or _agree(line, early, late):
             break
         line, kept = late, half
-    if line is None or line is whole or line.low is None or line.high is None:
+    if line is None or line is line_of_all or line.low is None or line.high is None:
         return line
     average = (y[-1] - y[0]) / (x[-1] - x[0])
     return replace(line, low=min(line.low, average), high=max(line.high, average))
 
 
-def _agree(whole: TrendLine, early: TrendLine, late: TrendLine) -> bool:
+def _agree(line_of_all: TrendLine, early: TrendLine, late: TrendLine) -> bool:
     """Whether the two halves and all points can have one slope; True if this is unknown."""
     if early.low is None or early.high is None or late.low is None or late.high is None:
         return True
     slack = 1e-9 * max(abs(v) for v in (early.low, early.high, late.low, late.high))
     overlap = early.low <= late.high + slack and late.low <= early.high + slack
     lowest, highest = min(early.low, late.low), max(early.high, late.high)
-    return overlap and lowest - slack <= whole.slope <= highest + slack
+    return overlap and lowest - slack <= line_of_all.slope <= highest + slack

@@ -37,18 +37,18 @@ def measure(path: Path, *, files: int = FILES, seconds: float = SECONDS) -> Rate
             exit_code=Exit.USAGE,
         ) from None
     try:
-        made = 0
+        created = 0
         began = time.perf_counter()
-        while made < files and (made < BATCH or time.perf_counter() - began < seconds):
-            for number in range(made, min(made + BATCH, files)):
+        while created < files and (created < BATCH or time.perf_counter() - began < seconds):
+            for number in range(created, min(created + BATCH, files)):
                 with open(scratch / str(number), "xb") as file:
                     file.write(b"\0")
-                made += 1
+                created += 1
         making = time.perf_counter() - began
         removed = 0
         began = time.perf_counter()
-        while removed < made and (removed < BATCH or time.perf_counter() - began < seconds):
-            for number in range(removed, min(removed + BATCH, made)):
+        while removed < created and (removed < BATCH or time.perf_counter() - began < seconds):
+            for number in range(removed, min(removed + BATCH, created)):
                 os.unlink(scratch / str(number))
                 removed += 1
         removing = time.perf_counter() - began
@@ -59,4 +59,4 @@ def measure(path: Path, *, files: int = FILES, seconds: float = SECONDS) -> Rate
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     # a clock with a too coarse resolution would make the rate infinite
-    return Rates(str(path), made, made / max(making, 1e-9), removed / max(removing, 1e-9))
+    return Rates(str(path), created, created / max(making, 1e-9), removed / max(removing, 1e-9))

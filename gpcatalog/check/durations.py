@@ -107,7 +107,7 @@ def _filled(table: Table) -> int:
 
 
 def _create(clock: _Clock, table: Table) -> None:
-    if not clock.effect.made:
+    if not clock.effect.created:
         return  # the table exists
     parent = clock.state.tables.get(table.parent) if table.parent is not None else None
     if parent is not None:
@@ -138,14 +138,14 @@ def _partitions(clock: _Clock, table: Table) -> None:
             clock.unknown()  # the size of the partition that is split is not known
         return
     adds = effect.verb == "add partition"
-    changed = effect.leaves_made if adds else effect.leaves_gone
+    changed = effect.leaves_created if adds else effect.leaves_removed
     clock.add(table, Action.ADD if adds else Action.DROP_PARTITION, leaves, widest=siblings)
     if changed > 1:
         clock.add(table, Action.CREATE if adds else Action.DROP, changed - 1, fixed=False)
 
 
 def _drop(clock: _Clock) -> None:
-    if not clock.effect.targets and clock.effect.gone:
+    if not clock.effect.targets and clock.effect.removed:
         clock.unknown()  # tables of a schema
     tables = 0
     for table, leaves in clock.effect.targets:
@@ -186,7 +186,7 @@ def _alter(clock: _Clock) -> None:
             clock.unknown()  # DROP INDEX
         return
     table, leaves = effect.targets[0]
-    whole = 0
+    leaf_actions = 0
     for action in effect.actions:
         kind = type(action).__name__
         if kind in _UNMODELLED:
@@ -201,11 +201,11 @@ def _alter(clock: _Clock) -> None:
         elif kind in _ON_ROOT and not clock.state.edition.classic:
             clock.add(table, Action.ADD_COLUMN, 1)
         else:
-            whole += 1
+            leaf_actions += 1
             if kind == "ValidateConstraint" or action.args.get("form") == "SET NOT NULL":
                 clock.rows()
-    if whole:
-        clock.add(table, Action.ADD_COLUMN, leaves, whole)
+    if leaf_actions:
+        clock.add(table, Action.ADD_COLUMN, leaves, leaf_actions)
 
 
 def of_statement(

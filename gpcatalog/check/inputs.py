@@ -154,8 +154,8 @@ _OURS = frozenset(("postgresql", "postgres", "greenplum", "all"))
 def _for_postgresql(dbms: str) -> bool:
     """Whether a list of servers, such as `postgresql,h2` or `!oracle`, includes PostgreSQL."""
     servers = [s.strip().lower() for s in dbms.split(",")]
-    wanted = {s for s in servers if not s.startswith("!")}
-    return (not wanted or bool(_OURS & wanted)) and not any(
+    servers_included = {s for s in servers if not s.startswith("!")}
+    return (not servers_included or bool(_OURS & servers_included)) and not any(
         s[1:] in _OURS for s in servers if s.startswith("!")
     )
 
@@ -209,8 +209,8 @@ def _runs(changeset: Mapping[str, str], values: Mapping[str, str]) -> bool:
     ignored; without a label filter, its labels are.
     """
     contexts = {c.strip().lower() for c in values.get(CONTEXTS, "").split(",") if c.strip()}
-    wanted = changeset.get("context") or changeset.get("contextfilter") or ""
-    if contexts and wanted and not _applies(wanted, contexts):
+    expression = changeset.get("context") or changeset.get("contextfilter") or ""
+    if contexts and expression and not _applies(expression, contexts):
         return False
     labels = {x.strip().lower() for x in changeset.get("labels", "").split(",") if x.strip()}
     if labels and values.get(LABELS, "").strip() and not _applies(values[LABELS], labels):
@@ -339,11 +339,11 @@ def read(path: Path, values: Mapping[str, str] | None = None) -> Source:
         raise CatalogError(f"cannot read {path}: {e.strerror}") from None
     text = decoded(raw)
     if "{" in text and _statement_of_dbt(text):
-        said = (
+        reason = (
             "a dbt model with Jinja; check the DDL that `dbt run` or `dbt compile` writes to"
             " target/run"
         )
-        return Source("", shown(path), path=path, skipped=said)
+        return Source("", shown(path), path=path, skipped=reason)
     return _filled(text, shown(path), path, values)
 
 
@@ -443,9 +443,9 @@ def _git(*words: str) -> bytes:
             "git is not installed", hint="install git, or run without --diff"
         ) from None
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
+        errors = done.stderr.decode(errors="replace").strip().splitlines()
         raise CatalogError(
-            f"git diff: {said[0] if said else 'failed'}",
+            f"git diff: {errors[0] if errors else 'failed'}",
             hint="check that the history was fetched, for example with fetch-depth: 0",
         )
     return done.stdout
@@ -474,7 +474,7 @@ def changed(reference: str) -> dict[str, list[tuple[int, int]]]:
     """
     if reference.startswith("-"):
         raise CatalogError(f"{reference} is not a git revision")
-    asked = (
+    options = (
         "diff",
         "--no-color",
         "--no-ext-diff",
@@ -488,10 +488,10 @@ def changed(reference: str) -> dict[str, list[tuple[int, int]]]:
     # look like them
     names = [
         os.fsdecode(name)
-        for name in _git(*asked, "--name-only", "-z", reference, "--", *_PATHS).split(b"\0")
+        for name in _git(*options, "--name-only", "-z", reference, "--", *_PATHS).split(b"\0")
         if name
     ]
-    pieces = (b"\n" + _git(*asked, reference, "--", *_PATHS)).split(b"\ndiff --git ")[1:]
+    pieces = (b"\n" + _git(*options, reference, "--", *_PATHS)).split(b"\ndiff --git ")[1:]
     if len(pieces) != len(names):
         raise CatalogError(f"git diff {reference} changed while it was read", hint="run it again")
     return {name: _ranges(piece) for name, piece in zip(names, pieces, strict=True)}

@@ -232,20 +232,20 @@ _NO_COST, _UNKNOWN_COST = Cost(), Cost(complete=False)
 def cost_of(effect: Effect, by: Edition) -> Cost:
     """The cost of an effect in rows, files and locks."""
     if not (
-        effect.made
-        or effect.gone
+        effect.created
+        or effect.removed
         or effect.extra
         or effect.other_files
         or effect.relations_locked
-        or effect.leaves_made
-        or effect.leaves_gone
+        or effect.leaves_created
+        or effect.leaves_removed
     ):
         return _NO_COST if not effect.unknown else _UNKNOWN_COST
     coordinator, segment = (effect.rows(by, instance) for instance in Instance)
     return _shared(
         (
-            effect.leaves_made - effect.leaves_gone,
-            effect.relations() - sum(effect.gone.values()),
+            effect.leaves_created - effect.leaves_removed,
+            effect.relations() - sum(effect.removed.values()),
             tuple(coordinator.items()),
             tuple(segment.items()),
             effect.files(by, filled=False),

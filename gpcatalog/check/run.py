@@ -36,7 +36,7 @@ from gpcatalog.check.report import (
     over_budget,
 )
 from gpcatalog.check.settings import Budget, Settings
-from gpcatalog.check.totals import Spot, Totals
+from gpcatalog.check.totals import StatementPosition, Totals
 from gpcatalog.dialect.grammar import SyntaxFault
 from gpcatalog.dialect.script import Outcome, Piece, Source, Statement, read, split
 from gpcatalog.dialect.variables import Variables
@@ -216,12 +216,12 @@ def _effect(state: SchemaState, statement: Statement, ending: Ending) -> Effect:
     if (
         (statement.reasons or statement.decisive)
         and _changes_state(statement)
-        and not (effect.made or effect.gone)
+        and not (effect.created or effect.removed)
     ):
         state.doubt = (
             state.doubt or (statement.reasons or [f"value of {statement.decisive[0]}"])[-1]
         )
-    if effect.made or effect.gone or effect.extra or effect.unknown:
+    if effect.created or effect.removed or effect.extra or effect.unknown:
         if state.doubt:
             effect.add_unknown(state.doubt)
         for name in statement.decisive:
@@ -448,7 +448,7 @@ class _Run:
         ] = {}  # by statement: tables that it drops if they exist
         self.recreated: set[int] = set()  # those whose tables are all created by the script
 
-    def see(self, statement: Statement, ending: Ending, ignores: list[Ignore]) -> None:
+    def check_statement(self, statement: Statement, ending: Ending, ignores: list[Ignore]) -> None:
         """Apply one statement to the schema state and apply the rules to it."""
         if statement.outcome is Outcome.COMMAND:
             words = statement.command.split()
@@ -494,7 +494,7 @@ class _Run:
             ),
             ignores,
         )
-        self._weigh(statement, effect, held)
+        self._add_cost(statement, effect, held)
 
     def _find(self, subject: RuleContext, ignores: list[Ignore]) -> None:
         """Apply all rules to a statement."""
@@ -507,28 +507,30 @@ class _Run:
             self.last(subject)
         kept: list[tuple[Finding, int, int]] = []
         for finding, start, end in subject.findings:
-            excuse = next((i for i in ignores if finding.rule in i.rules and i.reason), None)
-            if excuse is not None and finding.rule not in checks.NEVER_IGNORED:
-                excuse.used.add(finding.rule)
+            matching = next((i for i in ignores if finding.rule in i.rules and i.reason), None)
+            if matching is not None and finding.rule not in checks.NEVER_IGNORED:
+                matching.used.add(finding.rule)
                 self.ignored += 1
                 continue
             kept.append((finding, start, end))
         subject.findings = []
         for ignore in ignores:
-            checks.judge_ignore(subject, ignore)
+            checks.check_ignore(subject, ignore)
         for finding, start, end in kept + subject.findings:
             self.found.append(
                 _locate(subject.statement.source, self.settings, finding, start, end, self.number)
             )
 
-    def _weigh(
+    def _add_cost(
         self, statement: Statement, effect: Effect, locks: Sequence[tuple[Effect, LockHeld]]
     ) -> None:
         """Add the cost of a statement; locks: on tables of the baseline, by part of the effect."""
         cost = cost_of(effect, self.costs)
         table = effect.table.title if effect.table is not None else unknown_table(statement.tree)
         source = statement.source
-        self.totals.add(cost, Spot(source, statement.start, statement.end, self.number))
+        self.totals.add(
+            cost, StatementPosition(source, statement.start, statement.end, self.number)
+        )
         not_counted = tuple(dict.fromkeys(effect.minor))
         self.totals.not_counted.update(not_counted)
         # the longest lock, if a statement runs several
@@ -579,12 +581,12 @@ class _Run:
 
     def report(self, server: str, names: list[str], baseline: dict[str, float]) -> CheckReport:
         """The result, with its findings in the order of the files."""
-        for one in _whole(self.settings, self.totals, baseline):
+        for one in _budget_findings(self.settings, self.totals, baseline):
             self.found.append(one)
-        told = zip(self.found.keys, self.found.statements, strict=True)
+        pairs = zip(self.found.keys, self.found.statements, strict=True)
         harmless = {
             at
-            for at, (key, n) in enumerate(told)
+            for at, (key, n) in enumerate(pairs)
             if key[-1] == "exclusive-without-lock-timeout" and n in self.recreated
         }
         budgets = {"change": self.settings.change, "table": self.settings.table}
@@ -646,7 +648,7 @@ def run(
             state.reconnect()
             reader.variables = Variables(dict(values or {}))
             for piece in reader.statements(top):
-                found.see(*piece)
+                found.check_statement(*piece)
                 del piece  # its tree must be unreferenced when the next statement is read
     finally:
         gc.unfreeze()
@@ -658,9 +660,9 @@ def run(
 def _locate(
     source: Source, settings: Settings, finding: Finding, start: int, end: int, number: int
 ) -> LocatedFinding:
-    wanted = settings.severity.get(finding.rule)
-    if wanted is not None:
-        finding = msgspec.structs.replace(finding, severity=Severity[wanted.upper()])
+    severity = settings.severity.get(finding.rule)
+    if severity is not None:
+        finding = msgspec.structs.replace(finding, severity=Severity[severity.upper()])
     begin, finish = source.place(start), source.place(max(end, start))
     return LocatedFinding(
         finding=finding,
@@ -674,15 +676,17 @@ def _locate(
     )
 
 
-def _whole(settings: Settings, totals: Totals, baseline: dict[str, float]) -> list[LocatedFinding]:
+def _budget_findings(
+    settings: Settings, totals: Totals, baseline: dict[str, float]
+) -> list[LocatedFinding]:
     """Findings about the whole change, at the position of the statement that adds most."""
     if totals.first is None or "budget-exceeded" in settings.disable:
         return []
     out: list[LocatedFinding] = []
-    wholes: list[tuple[str, Budget, dict[str, float]]] = [("the change", settings.change, {})]
+    budgets: list[tuple[str, Budget, dict[str, float]]] = [("the change", settings.change, {})]
     if baseline:
-        wholes.append(("the cluster after the change", settings.total, baseline))
-    for what, budget, base in wholes:
+        budgets.append(("the cluster after the change", settings.total, baseline))
+    for what, budget, base in budgets:
         for finding in over_budget(what, budget, totals.cost, settings, base):
             spot = (
                 totals.most_leaves if "leaves" in finding.title else totals.most_files

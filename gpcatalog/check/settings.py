@@ -72,8 +72,8 @@ def _explain(
 ) -> CatalogError:
     text = str(error)
     where = re.search(r" - at `\$?\.?([^`]*)`", text)
-    said = text[: where.start()] if where else text
-    unknown = re.match(r"Object contains unknown field `([^`]+)`", said)
+    message = text[: where.start()] if where else text
+    unknown = re.match(r"Object contains unknown field `([^`]+)`", message)
     key = ".".join(k for k in (prefix, where[1] if where else "") if k)
     if unknown:
         key = ".".join(k for k in (key, unknown[1]) if k)
@@ -82,9 +82,9 @@ def _explain(
             f"{file}: unknown setting {key}",
             hint="one of: " + ", ".join(f.name for f in msgspec.structs.fields(known)),
         )
-    said = said[0].lower() + said[1:]
+    message = message[0].lower() + message[1:]
     return CatalogError(
-        f"{file}: {key}: {said}",
+        f"{file}: {key}: {message}",
         hint="docs/check.md lists the settings",
     )
 

@@ -12,7 +12,7 @@ from gpcatalog.check.report import Cost, LockHeld, TableCost
 from gpcatalog.dialect.script import Source
 
 
-class Spot(NamedTuple):
+class StatementPosition(NamedTuple):
     """The position of a statement: its file, the offsets of its first character and after its last,
     its number in the run.
     """
@@ -123,10 +123,10 @@ class Totals:
     not_counted: rows that the sums do not include, with the number of statements
     """
 
-    first: Spot | None = None
-    most_leaves: Spot | None = None
-    most_files: Spot | None = None
-    _whole: _Sum = field(default_factory=_Sum)
+    first: StatementPosition | None = None
+    most_leaves: StatementPosition | None = None
+    most_files: StatementPosition | None = None
+    _total: _Sum = field(default_factory=_Sum)
     _by_table: dict[str, _OfTable] = field(default_factory=dict)
     seconds: float = 0.0
     seconds_complete: bool = True
@@ -134,9 +134,9 @@ class Totals:
     _leaves: int = 0
     _files: int = 0
 
-    def add(self, cost: Cost, at: Spot) -> None:
+    def add(self, cost: Cost, at: StatementPosition) -> None:
         """Add a statement to the sum of the change."""
-        self._whole.add(cost)
+        self._total.add(cost)
         self.first = self.first or at
         if cost.leaves > self._leaves:
             self._leaves, self.most_leaves = cost.leaves, at
@@ -170,7 +170,7 @@ class Totals:
     @property
     def cost(self) -> Cost:
         """The cost of the whole change."""
-        return self._whole.cost
+        return self._total.cost
 
     def tables(self) -> tuple[TableCost, ...]:
         """The cost of each table, largest first; statements without a table are left out.

@@ -21,7 +21,7 @@ def root_of(state: SchemaState, table: Table) -> Table:
 
 def _added(s: RuleContext) -> int:
     """Maximum number of leaves that the statement adds to the tree."""
-    added = s.effect.leaves_made
+    added = s.effect.leaves_created
     for action in s.effect.actions:
         if type(action).__name__ == "AttachPartition":
             child = s.state.find(action.this)

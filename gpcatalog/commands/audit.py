@@ -23,9 +23,9 @@ from gpcatalog.commands.options import (
     Store,
 )
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.model.file_choice import FileChoice, Which
+from gpcatalog.model.file_choice import FileChoice, FileSelection
 from gpcatalog.model.names import printable
-from gpcatalog.services.audits import judged
+from gpcatalog.services.audits import audit_snapshot
 
 if TYPE_CHECKING:
     from gpcatalog.audit.report import Report
@@ -106,7 +106,7 @@ def audit(
     verbose: options.Verbose = False,
     quiet: options.Quiet = False,
     color: Colour = ColorChoice.AUTO,
-    files: options.FilesRead = Which.AUTO,
+    files: options.FilesRead = FileSelection.AUTO,
     parallel: options.Parallel = None,
     statement_timeout: StatementTimeout = 120.0,
     lock_timeout: LockTimeout = 1.0,
@@ -175,7 +175,7 @@ def audit(
         kept = str(path) if save or (store and not demo and not snapshot) else ""
         _show(report, format, color, level, kept)
     if maintenance:
-        streams.say(f"wrote the maintenance script {maintenance}")
+        streams.log(f"wrote the maintenance script {maintenance}")
     _notify(request, place, [(place, report)], {})
     if fail_on.reached(report.findings):
         raise typer.Exit(Exit.FINDINGS)
@@ -202,7 +202,7 @@ class _Request:
         """Return the report of a snapshot, and its metrics with additional labels if they are
         requested.
         """
-        report = judged(path, self.only, notify=streams.say)
+        report = audit_snapshot(path, self.only, notify=streams.log)
         if self.metrics is None:
             return report, []
         from gpcatalog.emit.metrics import of_report
@@ -314,7 +314,7 @@ def _unread_notified(request: _Request, subject: str, place: str) -> Iterator[No
             try:
                 _notify(request, subject, [], {place: e.message})
             except CatalogError as failed:  # the error to report is the first failure
-                streams.say(printable(f"gpcatalog: {failed.message}"), level="error")
+                streams.log(printable(f"gpcatalog: {failed.message}"), level="error")
         raise
 
 
@@ -464,10 +464,10 @@ def _audit_fleet(fleet: FleetChoice, request: _Request) -> None:
                 oldest=min((r.taken.taken_at for r in found), default=None),
             )
         )
-    whole = combine_clusters(members)
+    combined = combine_clusters(members)
     from gpcatalog.emit import fleet_text, nagios
 
-    request.show(whole, nagios.of_fleet, fleet_text.show)
+    request.show(combined, nagios.of_fleet, fleet_text.show)
     _notify(
         request,
         "\0".join([str(read.fleet.file.resolve()), *read.clusters]),
@@ -484,4 +484,4 @@ def _audit_fleet(fleet: FleetChoice, request: _Request) -> None:
             if reason != run.error
         },
     )
-    read.end(findings=request.fail_on.reached(whole.findings))
+    read.end(findings=request.fail_on.reached(combined.findings))

@@ -193,13 +193,13 @@ def _text(
     if output_format is CheckFormat.TEXT:
         from gpcatalog.emit import check_text
 
-        wanted = color is ColorChoice.ALWAYS or (
+        use_color = color is ColorChoice.ALWAYS or (
             color is ColorChoice.AUTO
             and to_terminal
             and sys.stdout.isatty()
             and not os.environ.get("NO_COLOR")
         )
-        return check_text.pieces(report, color=wanted, explain=explain)
+        return check_text.pieces(report, color=use_color, explain=explain)
     writer = importlib.import_module(f"gpcatalog.emit.check_{output_format.value}")
     pieces: Iterator[str] = (
         writer.pieces(report) if hasattr(writer, "pieces") else iter([writer.render(report)])
@@ -382,7 +382,7 @@ def check(
         pace=_pace(known),
     )
     if only_changed and any(f.finding.rule == "cost-unknown" for f in report.findings):
-        streams.say(
+        streams.log(
             "gpcatalog: only changed files were read, so tables of other files are unknown; add"
             f" their folder: gpcatalog check FOLDER --diff {diff}"
         )

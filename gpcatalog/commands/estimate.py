@@ -77,8 +77,8 @@ def shaped(
                     f"{option} {width}: an index of this table can have 1 to {columns} columns",
                     exit_code=Exit.USAGE,
                 )
-    made = (*(Index(n) for n in indexes), *(Index(n, constraint=True) for n in unique))
-    shape = Shape(kind, columns, toastable=toastable, dropped=dropped, indexes=made)
+    all_indexes = (*(Index(n) for n in indexes), *(Index(n, constraint=True) for n in unique))
+    shape = Shape(kind, columns, toastable=toastable, dropped=dropped, indexes=all_indexes)
     known(server, shape)
     if not partitions:
         return {shape: tables}

@@ -203,14 +203,14 @@ class FleetRun:
         """Print a line for each database that was not read, on standard error."""
         for run in self.runs:
             if run.error:
-                streams.say(
+                streams.log(
                     f"gpcatalog: {run.name}: {printable(run.error)}",
                     level="warning",
                     cluster=run.name,
                 )
             for database, reason in run.unread.items():
                 if reason != run.error:
-                    streams.say(
+                    streams.log(
                         printable(f"gpcatalog: {run.name}/{database}: {reason}"),
                         level="warning",
                         cluster=run.name,
@@ -237,9 +237,9 @@ class _Progress:
 
     def message(self, cluster: str, message: Message) -> None:
         """Process a message of a worker."""
-        from gpcatalog.fleet.messages import Reading
+        from gpcatalog.fleet.messages import ReadProgress
 
-        if isinstance(message, Reading):
+        if isinstance(message, ReadProgress):
             streams.progress(
                 f"{self.ended} of {self.total} clusters read; {cluster}/{message.database}:"
                 f" {message.what}"
@@ -253,15 +253,15 @@ class _Progress:
         streams.progress_done()
         if sys.stderr.isatty():
             return
-        said = f"{run.name}: {plural(len(run.snapshots), 'database')} read"
+        text = f"{run.name}: {plural(len(run.snapshots), 'database')} read"
         if run.seconds is not None:
-            said += f" in {run.seconds:.1f} s"
+            text += f" in {run.seconds:.1f} s"
         if run.unread:
-            said += f", {len(run.unread)} not read"
+            text += f", {len(run.unread)} not read"
         if run.error:
-            said += f"; {run.error}"
-        streams.say(
-            printable(said),
+            text += f"; {run.error}"
+        streams.log(
+            printable(text),
             level="warning" if run.error or run.unread else "info",
             event="cluster",
             cluster=run.name,

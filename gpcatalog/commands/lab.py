@@ -34,6 +34,6 @@ def lab(
     with demo_server(streams.progress, keep_at=folder) as server:
         streams.progress_done()
         streams.out(f"{server.conninfo('shop')}\n")
-        streams.say('ready: gpcatalog audit "' + server.conninfo("shop") + '" — Ctrl-C stops it')
+        streams.log('ready: gpcatalog audit "' + server.conninfo("shop") + '" — Ctrl-C stops it')
         while True:
             time.sleep(3600)

@@ -125,7 +125,7 @@ def _active(
     owned = probe.owned(session)
     generation = session.server.generation
     before = predicted(generation, subjects, rounds, contents, owned=owned)
-    streams.say(_forecast_line(before, rounds))
+    streams.log(_forecast_line(before, rounds))
     done = probe.active(
         session,
         conninfo,
@@ -137,13 +137,13 @@ def _active(
     after = []
     for one in predicted(generation, subjects, done.rounds, contents, owned=owned):
         counted = done.left.get(one.content)
-        whole = counted is not None and not done.stopped
+        complete = counted is not None and not done.stopped
         after.append(
             msgspec.structs.replace(
                 one,
-                counted=counted if whole else None,
-                counted_total=sum(counted.values()) if counted is not None and whole else None,
-                equal=whole and counted == one.predicted,
+                counted=counted if complete else None,
+                counted_total=sum(counted.values()) if counted is not None and complete else None,
+                equal=complete and counted == one.predicted,
             )
         )
     return done, after
@@ -180,7 +180,7 @@ class Log:
 
 
 @dataclass(kw_only=True)
-class Measured:
+class Results:
     """Measurements in addition to the snapshot.
 
     activity: DDL of other sessions; done, left: of the active probe; log: of the server's log;
@@ -196,7 +196,7 @@ class Measured:
     unscanned: str = ""
 
 
-def _result(snapshot: Snapshot, measured: Measured) -> Latency:
+def _result(snapshot: Snapshot, measured: Results) -> Latency:
     """Combine the timings of the snapshot, its series and the additional measurements."""
     from datetime import UTC
 
@@ -249,7 +249,7 @@ def _result(snapshot: Snapshot, measured: Measured) -> Latency:
 
 
 def _emit(
-    path: Path, measured: Measured, *, calibrate: bool, format: Format, color: ColorChoice
+    path: Path, measured: Results, *, calibrate: bool, format: Format, color: ColorChoice
 ) -> None:
     """Print the results of the snapshot at `path` and of other measurements.
 
@@ -445,7 +445,7 @@ def latency(
                 "--snapshot cannot be combined with a connection, --allow-ddl, --plan, --startup,"
                 " --clients or --server-log"
             )
-        _emit(series.find(snapshot), Measured(), calibrate=calibrate, format=format, color=color)
+        _emit(series.find(snapshot), Results(), calibrate=calibrate, format=format, color=color)
         return
     from gpcatalog.capacity.footprint import subjects as subjects_of
     from gpcatalog.latency.result import activity_of
@@ -457,11 +457,11 @@ def latency(
     from gpcatalog.probes.connection import ProbeFailed, connect
     from gpcatalog.probes.target import as_conninfo
 
-    meant = as_conninfo(conninfo)
+    target = as_conninfo(conninfo)
     limits = options.timeouts(statement_timeout, lock_timeout)
     for text in plan or ():
         split_name(text)  # reports an invalid name before it connects
-    with connect(meant, timeouts=limits) as session:
+    with connect(target, timeouts=limits) as session:
         planned = [tables.named(session, text) for text in plan or ()]
         for table in planned:
             tables.refuse_planning(session, table)
@@ -474,7 +474,7 @@ def latency(
                 storage=Storage(storage.value) if storage else None,
             )
             _refuse(session, chosen)
-            done, left = _active(session, meant, chosen, rounds, lock_timeout, statement_timeout)
+            done, left = _active(session, target, chosen, rounds, lock_timeout, statement_timeout)
         log = _log(session, server_log) if server_log is not None else None
         try:
             activity = activity_of(probe.activity(session))
@@ -493,7 +493,7 @@ def latency(
             )
             if store:
                 streams.kept.append(str(path))
-            measured = Measured(
+            measured = Results(
                 activity=activity, done=done, left=left, log=log, scans=scans, unscanned=unscanned
             )
             _emit(path, measured, calibrate=calibrate, format=format, color=color)

@@ -67,9 +67,9 @@ def write(folder: Path, files: Iterable[tuple[str, Iterable[str]]]) -> None:
 _LOST_SHOWN = 5  # lines per table
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     """Print a message that contains names of a server, for a terminal of any encoding."""
-    streams.say(line.encode("ascii", "backslashreplace").decode())
+    streams.log(line.encode("ascii", "backslashreplace").decode())
 
 
 def _place_of_plan(source: Source) -> dict[str, str]:
@@ -91,15 +91,15 @@ def _place_of_plan(source: Source) -> dict[str, str]:
 def _report(work: Sequence[TableMigration], refused: Sequence[RefusedStep]) -> None:
     """Report the refused steps, and what tables lose by the other steps."""
     for r in refused:
-        _say(f"refused: {r.table} {r.operation} {r.id}: {r.reason}")
+        _log(f"refused: {r.table} {r.operation} {r.id}: {r.reason}")
     for w in work:
         lost = list(
             dict.fromkeys(line for change in w.forward for line in getattr(change, "lost", ()))
         )
         for line in lost[:_LOST_SHOWN]:
-            _say(f"lost: {w.context.root.sql}: {line}")
+            _log(f"lost: {w.context.root.sql}: {line}")
         if len(lost) > _LOST_SHOWN:
-            _say(
+            _log(
                 f"lost: {w.context.root.sql}: {len(lost) - _LOST_SHOWN} more, listed under LOST"
                 " in the file"
             )
@@ -263,7 +263,7 @@ def migrate(
             count=count,
             only=set(table or ()),
             growth=growth,
-            notify=streams.say,
+            notify=streams.log,
         )
         with contextlib.closing(files):  # reading ends when a file cannot be written
             # files of tables come first; without any, the others are not needed
@@ -271,7 +271,7 @@ def migrate(
     steps = sum(len(w.forward) for w in work)
     _report(work, refused)
     if steps:
-        streams.say(
+        streams.log(
             f"wrote {plural(steps, 'step')} of"
             f" {plural(sum(bool(w.forward) for w in work), 'table')} to {output}; run"
             f" {output}/0000_prepare.sql first"
@@ -284,4 +284,4 @@ def migrate(
             exit_code=Exit.REFUSED,
         )
     if not steps:
-        streams.say("the plan has no steps, so nothing was written")
+        streams.log("the plan has no steps, so nothing was written")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpcatalog.errors import CatalogError
-from gpcatalog.model.file_choice import FileChoice, Which
+from gpcatalog.model.file_choice import FileChoice, FileSelection
 
 if TYPE_CHECKING:
     from gpcatalog.model.finding import Finding
@@ -106,7 +106,7 @@ LockTimeout = Annotated[
     typer.Option(metavar="SECONDS", help="Time limit for each wait for a lock.", min=0.01),
 ]
 FilesRead = Annotated[
-    Which,
+    FileSelection,
     typer.Option(
         "--files",
         help=(
@@ -159,7 +159,7 @@ def timeouts(statement: float, lock: float) -> Timeouts:
     return Timeouts(statement_ms=round(statement * 1000), lock_ms=round(lock * 1000))
 
 
-def file_choice(files: Which, parallel: int | None, **without_server: object) -> FileChoice:
+def file_choice(files: FileSelection, parallel: int | None, **without_server: object) -> FileChoice:
     """Return which files are read. without_server: options that are used without a server.
 
     Raises CatalogError (2) if the choice has no effect.
@@ -171,6 +171,6 @@ def file_choice(files: Which, parallel: int | None, **without_server: object) ->
             raise CatalogError(
                 f"{given} cannot be combined with --{name}, which reads no directory"
             )
-    if parallel and files is Which.NONE:
+    if parallel and files is FileSelection.NONE:
         raise CatalogError("--parallel cannot be combined with --files none, which lists nothing")
     return choice

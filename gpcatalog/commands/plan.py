@@ -38,13 +38,13 @@ def _root_named(planned: PlanResult, name: str) -> Root:
         )
     import difflib
 
-    near = difflib.get_close_matches(
+    similar = difflib.get_close_matches(
         name, [f"{r.schema}.{r.name}" for r in roots] + [r.name for r in roots], n=3
     )
     raise CatalogError(
         f"this snapshot has no partitioned table {name!r}",
-        hint=f"perhaps {', '.join(near)}"
-        if near
+        hint=f"perhaps {', '.join(similar)}"
+        if similar
         else ("`gpcatalog plan` without --explain lists the tables"),
     )
 
@@ -276,7 +276,7 @@ def _plan_fleet(fleet: FleetChoice, request: _Request, output: str) -> None:
         try:
             _plan_one(path, replace(request, policy=rules, overrides=limits), str(target))
         except NothingToPlan as e:
-            streams.say(printable(f"{cluster}/{database}: {e.message}"))
+            streams.log(printable(f"{cluster}/{database}: {e.message}"))
             return None
         return target
 

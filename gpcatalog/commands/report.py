@@ -16,7 +16,7 @@ from gpcatalog.commands import snapshot_source, streams
 from gpcatalog.commands.fleet import FleetChoice, file_for, reading
 from gpcatalog.commands.options import Conninfo, Folder, SnapshotFile, Store
 from gpcatalog.errors import CatalogError
-from gpcatalog.services.audits import judged
+from gpcatalog.services.audits import audit_snapshot
 from gpcatalog.services.series import series_of_snapshot
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def contents_of(path: Path, place: Path, days: float, policy: Path | None) -> Co
     from gpcatalog.latency.locks import arithmetic
     from gpcatalog.store.snapshot import Snapshot
 
-    report = judged(path, forecast=False)
+    report = audit_snapshot(path, forecast=False)
     found: list[Point] = []
     growth = None
     with Snapshot(path) as opened:
@@ -213,7 +213,7 @@ def report(
     streams.save(html, text)
     from gpcatalog.model.quantity import size
 
-    streams.say(f"{html}: {size(len(text.encode()))}")
+    streams.log(f"{html}: {size(len(text.encode()))}")
 
 
 def metrics(
@@ -267,14 +267,14 @@ def metrics(
     Example: gpcatalog metrics "host=mdw dbname=sales" --to /var/lib/node_exporter/gpcatalog.prom
     """
     code = 0
-    wanted = [
+    outputs = [
         name
         for name, value in (("alerts", alerts), ("dashboard", dashboard), ("zabbix", zabbix))
         if value
     ]
-    if wanted:
+    if outputs:
         given = bool(conninfo or snapshot or folder or store or fleet.given)
-        text = _for_all_databases(wanted, given=given)
+        text = _for_all_databases(outputs, given=given)
     elif fleet.given:
         fleet.refuse(conninfo=conninfo, snapshot=snapshot, folder=folder)
         text, code = _fleet_metrics(fleet, top, store)
@@ -291,28 +291,28 @@ def metrics(
         raise streams.Finished(code)
 
 
-def _for_all_databases(wanted: list[str], *, given: bool) -> str:
+def _for_all_databases(outputs: list[str], *, given: bool) -> str:
     """The alert rules, the dashboard or the template. given: whether the call names a source.
 
     Raises CatalogError (2).
     """
-    if len(wanted) > 1:
-        raise CatalogError(f"give --{wanted[0]} or --{wanted[1]}, not both")
+    if len(outputs) > 1:
+        raise CatalogError(f"give --{outputs[0]} or --{outputs[1]}, not both")
     if given:
         what = {
             "alerts": "--alerts prints rules",
             "dashboard": "--dashboard prints a dashboard",
             "zabbix": "--zabbix prints a template",
-        }[wanted[0]]
+        }[outputs[0]]
         raise CatalogError(
             f"{what} for all databases",
             hint="leave out the connection, --snapshot, --folder, --store and the fleet",
         )
-    if wanted == ["alerts"]:
+    if outputs == ["alerts"]:
         from gpcatalog.emit.alerts import rules_text
 
         return rules_text()
-    if wanted == ["dashboard"]:
+    if outputs == ["dashboard"]:
         from gpcatalog.emit.grafana import dashboard
 
         return dashboard()
@@ -327,7 +327,7 @@ def _families(path: Path, top: int, labels: dict[str, str]) -> list[Family]:
     from gpcatalog.growth.points import timings_of
     from gpcatalog.store.snapshot import Snapshot
 
-    verdict = judged(path, forecast=False)
+    verdict = audit_snapshot(path, forecast=False)
     with Snapshot(path) as opened:
         return of_report(verdict, timings_of(opened), labels, top=top)
 

@@ -33,7 +33,7 @@ def _policy_text(policy: Path | None) -> bytes:
     return policy.read_bytes()
 
 
-def _made_of(words: list[object], snapshots: list[Path]) -> str:
+def _input_digest(words: list[object], snapshots: list[Path]) -> str:
     """A digest of the input of pages: settings and snapshot files."""
     found = hashlib.sha256(repr(words).encode())
     for path in snapshots:
@@ -87,17 +87,19 @@ class _Site:
         base = f"{FOLDER}/{series.safe_name(cluster)}/{series.safe_name(database)}"
         place = f"{cluster}/{database}"
         snapshots = sorted(path.parent.glob(f"*{SUFFIX}"))
-        made_of = _made_of([place, base, self.days, _policy_text(policy)], snapshots)
+        made_of = _input_digest([place, base, self.days, _policy_text(policy)], snapshots)
         entry = self.known.databases.get(base)
         if entry is not None and entry.made_of == made_of and complete(self.folder, entry):
             self.kept += 1
             self.names.update(entry.files)
         else:
-            entry = self._made(base, place, path, policy, made_of)
+            entry = self._write_pages(base, place, path, policy, made_of)
         self.state.databases[base] = entry
         return entry
 
-    def _made(self, base: str, place: str, path: Path, policy: Path | None, made_of: str) -> Entry:
+    def _write_pages(
+        self, base: str, place: str, path: Path, policy: Path | None, made_of: str
+    ) -> Entry:
         from gpcatalog.emit import html, site_data, site_history
         from gpcatalog.emit.audit_text import verdict_lines
         from gpcatalog.site.state import Entry
@@ -220,34 +222,34 @@ def site(
     if policy is not None:
         _policy_text(policy)
     with exclusive(output / state.LOCK):
-        made = _Site(folder=output, days=days, known=known, state=state.State(files=known.files))
+        pages = _Site(folder=output, days=days, known=known, state=state.State(files=known.files))
         if not (output / state.FILE).exists():  # mark the folder as a site before any page
-            streams.save(output / state.FILE, state.encode(made.state))
+            streams.save(output / state.FILE, state.encode(pages.state))
         try:
 
             def database(cluster: str, name: str, path: Path) -> Entry:
                 settings = read.clusters.get(cluster)
                 rules = read.fleet.policy_of(settings) if settings else None
-                made.clusters.add(cluster)
-                return made.database(cluster, name, path, policy or rules)
+                pages.clusters.add(cluster)
+                return pages.database(cluster, name, path, policy or rules)
 
             read.over(database)
-            made.clusters |= {run.name for run in read.runs}
-            files = [name for e in made.state.databases.values() for name in e.files]
-            files += made.shared_pages(_unread(read))
-            removed = state.remove(output, {*known.files, *made.names} - set(files))
-            made.names = set(files)
-            made.state.files = ()
+            pages.clusters |= {run.name for run in read.runs}
+            files = [name for e in pages.state.databases.values() for name in e.files]
+            files += pages.shared_pages(_unread(read))
+            removed = state.remove(output, {*known.files, *pages.names} - set(files))
+            pages.names = set(files)
+            pages.state.files = ()
         finally:
             # also after an interruption: the folder is recognized, and existing pages are not
             # written again
-            made.state.files = tuple(sorted({*made.state.files, *made.names}))
-            streams.save(output / state.FILE, state.encode(made.state))
+            pages.state.files = tuple(sorted({*pages.state.files, *pages.names}))
+            streams.save(output / state.FILE, state.encode(pages.state))
     read.report()
     streams.out(f"{output / 'index.html'}\n")
-    streams.say(
-        f"{plural(len(made.state.databases), 'database')}, {made.kept:,} unchanged;"
-        f" {plural(made.written, 'file')} written, {removed:,} removed"
+    streams.log(
+        f"{plural(len(pages.state.databases), 'database')}, {pages.kept:,} unchanged;"
+        f" {plural(pages.written, 'file')} written, {removed:,} removed"
     )
     read.end()
 

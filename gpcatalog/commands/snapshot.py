@@ -20,7 +20,7 @@ from gpcatalog.commands.options import (
     StatementTimeout,
 )
 from gpcatalog.errors import CatalogError
-from gpcatalog.model.file_choice import Which
+from gpcatalog.model.file_choice import FileSelection
 
 app = typer.Typer(
     help="Take, list, export and prune snapshots.", no_args_is_help=True, rich_markup_mode=None
@@ -40,7 +40,7 @@ def take_(
             show_default=False,
         ),
     ] = "",
-    files: options.FilesRead = Which.AUTO,
+    files: options.FilesRead = FileSelection.AUTO,
     parallel: options.Parallel = None,
     statement_timeout: StatementTimeout = 120.0,
     lock_timeout: LockTimeout = 1.0,
@@ -146,7 +146,7 @@ def export_(
     with Snapshot(series.find(file)) as snapshot:
         rows = export(snapshot, to)
         streams.kept.append(str(to))
-    streams.say(f"{len(rows)} tables, {sum(rows.values()):,} rows in {to}")
+    streams.log(f"{len(rows)} tables, {sum(rows.values()):,} rows in {to}")
 
 
 @app.command("prune")

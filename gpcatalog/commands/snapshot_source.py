@@ -47,11 +47,11 @@ def snapshot_of(
         raise CatalogError("give only one of CONNINFO, --snapshot and --demo")
     if snapshot:
         from gpcatalog.store import series
-        from gpcatalog.store.snapshot import believed
+        from gpcatalog.store.snapshot import file_errors
 
         if save:
             raise CatalogError("--save cannot be combined with --snapshot")
-        with believed(series.find(snapshot)) as path:
+        with file_errors(series.find(snapshot)) as path:
             yield path
         return
     from gpcatalog.probes.collect import collect

@@ -53,7 +53,7 @@ def log_as_json(chosen: bool) -> None:
     _log_json = chosen
 
 
-def say(line: str, *, level: str = "info", **fields: object) -> None:
+def log(line: str, *, level: str = "info", **fields: object) -> None:
     """Print a message on standard error, separate from the result.
 
     level: "info", "warning" or "error"; fields: data of the message for programs. Both are printed
@@ -68,21 +68,21 @@ def say(line: str, *, level: str = "info", **fields: object) -> None:
         "message": line.removeprefix("gpcatalog: ").strip(),
         **fields,
     }
-    whole = {k: masked(v) if isinstance(v, str) else v for k, v in record.items()}
+    masked_record = {k: masked(v) if isinstance(v, str) else v for k, v in record.items()}
     # masking the JSON again could mask its quotation marks as part of a password
     stream = getattr(sys.stderr, "unmasked", sys.stderr)
-    print(json.dumps(whole), file=stream, flush=True)
+    print(json.dumps(masked_record), file=stream, flush=True)
 
 
 def fail(message: str, hint: str = "", *, exit_code: int) -> None:
     """Print the message of a failure with its hint."""
     progress_done()
     if _log_json:
-        say(message, level="error", exit_code=exit_code, **({"hint": hint} if hint else {}))
+        log(message, level="error", exit_code=exit_code, **({"hint": hint} if hint else {}))
         return
-    say(f"gpcatalog: {message}")
+    log(f"gpcatalog: {message}")
     if hint:
-        say(f"  hint: {hint}")
+        log(f"  hint: {hint}")
 
 
 def out(text: str) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gpcatalog.migration.nightly import NightWork
-    from gpcatalog.services.upkeep import Prepared
+    from gpcatalog.services.upkeep import PreparedUpkeep
 
 app = typer.Typer(
     name="upkeep",
@@ -57,13 +57,13 @@ MAX_DAYS = 3660
 @contextlib.contextmanager
 def _prepared(
     path: Path, policy: str, now: datetime | None, *, every: bool = False
-) -> Iterator[Prepared]:
+) -> Iterator[PreparedUpkeep]:
     """Yield the tables of a snapshot that a policy names, or all of them. Raises CatalogError."""
     from gpcatalog.store.snapshot import Snapshot
     from gpcatalog.upkeep.reader import named
 
-    wanted = service.policy_of(Path(policy) if policy else None)
-    if not every and not named(wanted):
+    rules = service.policy_of(Path(policy) if policy else None)
+    if not every and not named(rules):
         raise CatalogError(
             f"{policy} names no table for upkeep" if policy else "give a policy with --policy",
             hint=(
@@ -72,7 +72,7 @@ def _prepared(
             ),
         )
     with Snapshot(path) as opened:
-        yield service.prepare(opened, wanted, now, every=every)
+        yield service.prepare(opened, rules, now, every=every)
 
 
 def adopt(
@@ -244,7 +244,7 @@ def _report(work: NightWork) -> None:
     """Report the tables that are left alone and the operations that were refused."""
     lines = [f"refused: {r.table} {r.operation}: {r.reason}" for r in work.refused]
     for line in [*lines, *(f"left alone: {note}" for note in work.notes)]:
-        streams.say(line.encode("ascii", "backslashreplace").decode())
+        streams.log(line.encode("ascii", "backslashreplace").decode())
 
 
 def status(

@@ -62,9 +62,9 @@ def in_own_words(error: Any) -> CatalogError:
     if "BadParameter" in kinds:
         return CatalogError(f"{_name(error)} {_reworded(error.message, _VALUES)}", hint=hint)
     text = error.format_message()
-    meant = re.search(r"Did you mean (.+)\?$", text)
+    suggestion = re.search(r"Did you mean (.+)\?$", text)
     if "No such command" in text:
         hint = f"{command} --help lists the commands"
-        if meant:
-            hint = f"did you mean {meant[1].replace(chr(39), '')}? {hint}"
+        if suggestion:
+            hint = f"did you mean {suggestion[1].replace(chr(39), '')}? {hint}"
     return CatalogError(_reworded(text, _USAGE), hint=hint)

@@ -142,7 +142,7 @@ class Changes(Queries):
             value: exp.Expression = exp.Paren(this=self.expr())
             self.expect(")")
             return value
-        if kind in self.say.column and self.peek(1) not in ("(", "."):
+        if kind in self.vocabulary.column and self.peek(1) not in ("(", "."):
             return exp.Column(this=self.name())
         return self.windowless()
 
@@ -152,10 +152,10 @@ class Changes(Queries):
         args: dict[str, Any] = {}
         if self.accept("collate"):
             args["collate"] = self.any_name()
-        if self.kinds[self.i] == "using" and self.say.old:
+        if self.kinds[self.i] == "using" and self.vocabulary.old:
             self.i += 1
             args["opclass"] = self.any_name()
-        elif self.kinds[self.i] in self.say.column and not (
+        elif self.kinds[self.i] in self.vocabulary.column and not (
             self.kinds[self.i] == "nulls" and self.peek(1) in ("first", "last")
         ):
             args["opclass"] = self.any_name()
@@ -179,9 +179,9 @@ class Changes(Queries):
             while self.accept(","):
                 columns.append(self._target_column())
             self.expect(")", "=")
-            if self.say.old and self.kinds[self.i] != "(":
+            if self.vocabulary.old and self.kinds[self.i] != "(":
                 raise self.miss("(")
-            if self.say.old:
+            if self.vocabulary.old:
                 self.i += 1
                 values = self.expr_list()
                 self.expect(")")
@@ -225,7 +225,7 @@ class Changes(Queries):
         alias = None
         if self.accept("as"):
             alias = exp.TableAlias(this=self.name())
-        elif self.kinds[self.i] in self.say.bare_label - _AFTER_PORTION:
+        elif self.kinds[self.i] in self.vocabulary.bare_label - _AFTER_PORTION:
             alias = exp.TableAlias(this=self.label())
         return gx.FromItem(this=relation, portion=portion, alias=alias)
 
@@ -233,7 +233,7 @@ class Changes(Queries):
         relation = self.relation()
         alias = None
         if self.accept("as") or (
-            self.kinds[self.i] in self.say.column and self.kinds[self.i] != "set"
+            self.kinds[self.i] in self.vocabulary.column and self.kinds[self.i] != "set"
         ):
             alias = exp.TableAlias(this=self.name())
         if alias is None:

@@ -357,7 +357,7 @@ class Calls(Terms):
 
     def _by_ref(self) -> str | None:
         if self.kinds[self.i] == "by" and (
-            self.peek(1) == "ref" or (self.peek(1) == "value" and not self.say.old)
+            self.peek(1) == "ref" or (self.peek(1) == "value" and not self.vocabulary.old)
         ):
             self.i += 2
             return "BY " + self.kinds[self.i - 1].upper()
@@ -479,8 +479,8 @@ class Calls(Terms):
             raise self.miss("an expression")
         parts += self._json_returning()
         self.expect(")")
-        made = gx.SpecialCall(this=word.upper(), expressions=parts)
-        return self._decorated(made) if word.endswith("agg") else made
+        call = gx.SpecialCall(this=word.upper(), expressions=parts)
+        return self._decorated(call) if word.endswith("agg") else call
 
     def _json_values(self) -> list[exp.Expression]:
         parts = self._json_value()
@@ -547,12 +547,12 @@ class Calls(Terms):
             word = self.accept_any("error", "null", "true", "false", "unknown", "empty", "default")
             if not word:
                 return parts
-            said = self._parts(word.upper())
+            behavior = self._parts(word.upper())
             if word == "default":
-                said.append(self.expr())
+                behavior.append(self.expr())
             elif word == "empty":
                 more = self.accept_any("array", "object")
-                said += self._parts(more.upper() or None)
+                behavior += self._parts(more.upper() or None)
             if not self.accept("on"):
                 self.i = at
                 return parts
@@ -560,7 +560,7 @@ class Calls(Terms):
             if not when or when in seen or (when == "empty" and "error" in seen):
                 raise self.miss("error")
             seen.add(when)
-            parts += said + self._parts(f"ON {when.upper()}")
+            parts += behavior + self._parts(f"ON {when.upper()}")
 
     def json_wrapper(self) -> list[exp.Expression]:
         """[WITH … WRAPPER | WITHOUT … WRAPPER] [KEEP QUOTES | OMIT QUOTES [ON SCALAR STRING]]"""

@@ -184,7 +184,7 @@ class Grammar:
                 tokens = separated(tokens, self.edition.base)
             except LexError as error:
                 p = self.reader(tokens)
-                p.i = p.far = max(0, bisect_right(tokens.starts, error.offset) - 1)
+                p.i = p.furthest = max(0, bisect_right(tokens.starts, error.offset) - 1)
                 p.note("a number")
                 return None, p
         p = self.reader(tokens)
@@ -203,7 +203,7 @@ class Grammar:
             found = self._attempt(p, self.rules.rule(name))
             if found is not None:
                 return found, p
-        if p.far == 0 and not p.wanted:
+        if p.furthest == 0 and not p.expected:
             if first in self.by_first or any(pair[0] == first for pair in self.by_pair):
                 p.i = 1
                 for pair in self.by_pair:
@@ -227,8 +227,8 @@ class Grammar:
             return None
         refused = _refusal(node)
         if refused:
-            p.i = p.far = len(p.tokens) - 1
-            p.wanted = {refused: None}
+            p.i = p.furthest = len(p.tokens) - 1
+            p.expected = {refused: None}
             return None
         meta = node.meta
         meta["start"], meta["end"] = p.starts[0], p.ends[p.i - 1]
@@ -273,6 +273,6 @@ def grammar(edition: Edition) -> Grammar:
 
 def fault(p: Tables) -> SyntaxFault:
     """The syntax error at the position where a reader stopped."""
-    i = p.far
+    i = p.furthest
     found = "" if p.kinds[i] == END else p.text[p.starts[i] : p.ends[i]]
-    return SyntaxFault(p.starts[i], found, tuple(p.wanted))
+    return SyntaxFault(p.starts[i], found, tuple(p.expected))

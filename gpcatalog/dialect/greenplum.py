@@ -52,22 +52,24 @@ def editions(version: object = None) -> tuple[Edition, ...]:
     return (edition(found),)
 
 
-def read_statement(tokens: Tokens, wanted: tuple[Edition, ...]) -> tuple[exp.Expression, Edition]:
+def read_statement(
+    tokens: Tokens, candidates: tuple[Edition, ...]
+) -> tuple[exp.Expression, Edition]:
     """The tree of one statement by the first edition that accepts it. Raises the SyntaxFault with
     the furthest position.
     """
-    furthest = None
-    for each in wanted:
+    best = None
+    for each in candidates:
         tree, reader = grammar(each).read(tokens)
         if tree is not None:
             return tree, each
-        if furthest is None or reader.far > furthest.far:
-            furthest = reader
-    assert furthest is not None
-    raise fault(furthest)
+        if best is None or reader.furthest > best.furthest:
+            best = reader
+    assert best is not None
+    raise fault(best)
 
 
-def read_all(sql: str, wanted: tuple[Edition, ...]) -> list[exp.Expression]:
+def read_all(sql: str, candidates: tuple[Edition, ...]) -> list[exp.Expression]:
     """All statements of a text that contains only SQL. Raises SyntaxFault."""
     out: list[exp.Expression] = []
     at = 0
@@ -77,7 +79,7 @@ def read_all(sql: str, wanted: tuple[Edition, ...]) -> list[exp.Expression]:
         except LexError as error:
             raise SyntaxFault(error.offset, "", (), error.message) from None
         if len(tokens) > 1:
-            out.append(read_statement(tokens, wanted)[0])
+            out.append(read_statement(tokens, candidates)[0])
     return out
 
 
@@ -102,7 +104,7 @@ _PROPERTIES = [
 ]
 
 
-class _Faithful(PostgresGenerator):
+class _NodeGenerator(PostgresGenerator):
     """Writes trees that this dialect parsed: it relies on the node shapes of the parser."""
 
     TRANSFORMS = {**PostgresGenerator.TRANSFORMS, **WRITERS}  # type: ignore[dict-item]  # noqa: RUF012
@@ -112,7 +114,7 @@ class _Faithful(PostgresGenerator):
         return self.sql(expression).strip()
 
 
-def _tell_other_dialects() -> None:
+def _register_unsupported_properties() -> None:
     """Make sqlglot's other generators omit the properties of this dialect with a warning, as they
     do with other unsupported properties.
     """
@@ -165,7 +167,7 @@ class Greenplum(Postgres):
         def generate(self, expression: exp.Expr, copy: bool = True) -> str:
             """Return the SQL text of a tree."""
             if expression.root().meta.get("greenplum"):
-                faithful = _Faithful(
+                faithful = _NodeGenerator(
                     dialect=self.dialect,
                     pretty=self.pretty,
                     identify=self.identify,
@@ -189,4 +191,4 @@ class Greenplum(Postgres):
             raise _as_parse_error(sql, found) from None
 
 
-_tell_other_dialects()
+_register_unsupported_properties()

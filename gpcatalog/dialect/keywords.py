@@ -336,8 +336,10 @@ def classes(generation: str) -> dict[str, str]:
     ('r', 'c', 'U')
     """
     if generation in _DERIVED:
-        near, gone, new = _DERIVED[generation]
-        found = {word: letter for word, letter in classes(near).items() if word not in gone.split()}
+        base, removed, new = _DERIVED[generation]
+        found = {
+            word: letter for word, letter in classes(base).items() if word not in removed.split()
+        }
         found.update({word: letter for letter, words in new.items() for word in words.split()})
     else:
         found = {

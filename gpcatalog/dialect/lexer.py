@@ -323,16 +323,16 @@ def separated(tokens: Tokens, base: int) -> Tokens:
         value = tokens.values[number]
         number += 1
         if number - 1 in glued:
-            whole = _NUMBER_16.match(text, start) if base >= 16 and kind != PARAM else None
-            if whole is not None:
-                end = whole.end()
+            number_match = _NUMBER_16.match(text, start) if base >= 16 and kind != PARAM else None
+            if number_match is not None:
+                end = number_match.end()
             if _LETTERS.match(text, end):
                 raise LexError(
                     f"trailing junk after {'parameter' if kind == PARAM else 'numeric literal'}",
                     start,
                 )
-            if whole is not None:
-                value = whole[0]
+            if number_match is not None:
+                value = number_match[0]
                 plain = value.replace("_", "").lower()
                 radix = {"0x": 16, "0o": 8, "0b": 2}.get(plain[:2], 10)
                 digits = plain if radix == 10 else plain[2:]

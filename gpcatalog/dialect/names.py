@@ -68,7 +68,7 @@ class Names(Reader):
     Mismatch.
     """
 
-    __slots__ = ("edition", "say")
+    __slots__ = ("edition", "vocabulary")
 
     if TYPE_CHECKING:  # modifiers of a type are expressions: operators.py
 
@@ -78,7 +78,7 @@ class Names(Reader):
     def __init__(self, tokens: Tokens, edition: Edition, vocabulary: Vocabulary) -> None:
         super().__init__(tokens)
         self.edition = edition
-        self.say = vocabulary
+        self.vocabulary = vocabulary
 
     # --- names ---
 
@@ -92,15 +92,15 @@ class Names(Reader):
 
     def name(self) -> exp.Identifier:
         """ColId."""
-        return self._word(self.say.column, "a name")
+        return self._word(self.vocabulary.column, "a name")
 
     def label(self) -> exp.Identifier:
         """ColLabel."""
-        return self._word(self.say.label, "a name")
+        return self._word(self.vocabulary.label, "a name")
 
     def function_word(self) -> exp.Identifier:
         """type_function_name."""
-        return self._word(self.say.function, "a name")
+        return self._word(self.vocabulary.function, "a name")
 
     def role(self) -> exp.Identifier:
         """RoleSpec."""
@@ -110,17 +110,17 @@ class Names(Reader):
         ):
             self.i += 1
             return exp.Identifier(this=self.values[self.i - 1], quoted=False)
-        return self._word(self.say.unreserved, "a role name")
+        return self._word(self.vocabulary.unreserved, "a role name")
 
     def word_or_string(self) -> exp.Expression:
         """NonReservedWord_or_Sconst."""
         if self.kinds[self.i] in STRINGS:
             return self.string()
-        return self._word(self.say.unreserved, "a name or a string")
+        return self._word(self.vocabulary.unreserved, "a name or a string")
 
     def partition_name(self) -> exp.Identifier:
         """Name of a partition: a bare label word."""
-        return self._word(self.say.partition, "a partition name")
+        return self._word(self.vocabulary.partition, "a partition name")
 
     def ident(self) -> exp.Identifier:
         """A word that is not a keyword."""
@@ -129,7 +129,7 @@ class Names(Reader):
             and self.kinds[self.i] in self.edition.classes
         ):
             raise self.miss("a name")
-        return self._word(self.say.label, "a name")
+        return self._word(self.vocabulary.label, "a name")
 
     def table_name(self) -> exp.Table:
         """qualified_name: up to three parts."""
@@ -190,17 +190,22 @@ class Names(Reader):
 
     def function_name(self) -> exp.Expression:
         """func_name: a function word, or a dotted name."""
-        if self.kinds[self.i + 1 : self.i + 2] == ["."] and self.kinds[self.i] in self.say.column:
+        if (
+            self.kinds[self.i + 1 : self.i + 2] == ["."]
+            and self.kinds[self.i] in self.vocabulary.column
+        ):
             return self.any_name()
         return self.function_word()
 
     def operator(self) -> gx.Operator:
         """any_operator: [schema.]op."""
         schemas = []
-        while self.kinds[self.i] in self.say.column and self.peek(1) == ".":
+        while self.kinds[self.i] in self.vocabulary.column and self.peek(1) == ".":
             schemas.append(self.name())
             self.i += 1
-        if self.kinds[self.i] not in ALL_OPS and not (self.say.old and self.kinds[self.i] == "=>"):
+        if self.kinds[self.i] not in ALL_OPS and not (
+            self.vocabulary.old and self.kinds[self.i] == "=>"
+        ):
             raise self.miss("an operator")
         self.i += 1
         return gx.Operator(this=self.values[self.i - 1], schema=schemas or None)
@@ -217,7 +222,9 @@ class Names(Reader):
         """qual_all_Op: an operator, bare or wrapped."""
         if self.kinds[self.i] == "operator":
             return self.wrapped_operator()
-        if self.kinds[self.i] not in ALL_OPS and not (self.say.old and self.kinds[self.i] == "=>"):
+        if self.kinds[self.i] not in ALL_OPS and not (
+            self.vocabulary.old and self.kinds[self.i] == "=>"
+        ):
             raise self.miss("an operator")
         self.i += 1
         return gx.Operator(this=self.values[self.i - 1])
@@ -317,8 +324,8 @@ class Names(Reader):
         start = self.i
         setof = self.kinds[start] == "setof"
         i = start + setof
-        if self.kinds[i] in self.say.function and self.kinds[i + 1] == ".":
-            while self.kinds[i + 1] == "." and self.kinds[i + 2] in self.say.label:
+        if self.kinds[i] in self.vocabulary.function and self.kinds[i + 1] == ".":
+            while self.kinds[i + 1] == "." and self.kinds[i + 2] in self.vocabulary.label:
                 i += 2
             if self.kinds[i + 1] == "%" and self.kinds[i + 2] == "type":
                 self.i = start + setof
@@ -395,7 +402,7 @@ class Names(Reader):
         start = self.i
         kind = self.kinds[start]
         following = self.kinds[start + 1] if kind != END else END
-        free = kind in self.say.function
+        free = kind in self.vocabulary.function
         if (kind in TYPE_WORDS or (kind == "json" and not free)) and not (
             following == "." and free
         ):
@@ -449,7 +456,7 @@ class Names(Reader):
     def _interval_type(self) -> exp.DataType:
         if self.kinds[self.i] == "(":
             length = self._length()
-            fields = self.interval_fields() if self.say.old else ""
+            fields = self.interval_fields() if self.vocabulary.old else ""
             if fields:
                 word = exp.Identifier(
                     this=f"interval({length[0].name if length else ''}) {fields}", quoted=False
@@ -474,7 +481,7 @@ class Names(Reader):
         elif kind != "varchar":
             varying = self.accept("varying")
         length = self._length()
-        if self.say.old and self.kinds[self.i] == "character" and self.peek(1) == "set":
+        if self.vocabulary.old and self.kinds[self.i] == "character" and self.peek(1) == "set":
             self.i += 2
             self.name()
         return exp.DataType(this=DType.VARCHAR if varying else DType.CHAR, expressions=length)

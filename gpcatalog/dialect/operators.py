@@ -62,7 +62,7 @@ class Operators(Names):
 
         It calls itself directly, so that expressions can be nested deeply.
         """
-        levels = self.say.levels
+        levels = self.vocabulary.levels
         left = self._prefix(b)
         barred = (
             _UNBARRED  # after a non-associative operator, no other of the same level may follow
@@ -79,7 +79,7 @@ class Operators(Names):
             level = self._level_of_words(kind, least) if kind in _MULTIWORD else found[0]
             if level is None:
                 return left
-            if level == barred and not (kind == "not" and self.say.old):
+            if level == barred and not (kind == "not" and self.vocabulary.old):
                 raise self.miss("an operator of another level")  # a < b < c: non-associative
             if kind in _NODES or kind in _OPERATORS:
                 if kind not in ("and", "or") and self._quantified(kind):
@@ -127,16 +127,18 @@ class Operators(Names):
         """
         after = self.peek(1)
         if kind == "similar":
-            return self.say.levels[kind][0] if after == "to" else None  # SUBSTRING(… SIMILAR …)
+            return (
+                self.vocabulary.levels[kind][0] if after == "to" else None
+            )  # SUBSTRING(… SIMILAR …)
         if kind == "at":
             local = after == "local" and self.edition.base >= 17
             zone = after == "time" and self.peek(2) == "zone"
-            return self.say.levels[kind][0] if local or zone else None
+            return self.vocabulary.levels[kind][0] if local or zone else None
         if after not in ("between", "in", "like", "ilike", "similar"):
             return None
-        level = self.say.levels[after][0]
+        level = self.vocabulary.levels[after][0]
         # the 9.4 grammar uses the level of the word NOT, as in NOT x
-        return level if (3 if self.say.old else level) >= least else None
+        return level if (3 if self.vocabulary.old else level) >= least else None
 
     def _infix(self, kind: str) -> gx.Operator | None:
         """Read an infix operator; None for one with a node class of its own."""
@@ -152,7 +154,7 @@ class Operators(Names):
         # NOT has a lower precedence than a postfix operator, so the server never reads it as the
         # right side
         after = self.kinds[self.i]
-        return self.edition.base < 14 and (after not in self.say.starts or after == "not")
+        return self.edition.base < 14 and (after not in self.vocabulary.starts or after == "not")
 
     def _suffixed(self, left: exp.Expression, kind: str) -> exp.Expression:
         """left with one of _SUFFIXES or AT LOCAL."""
@@ -293,10 +295,10 @@ class Operators(Names):
             words += " " + which.upper() if which else ""
             low = self.b_expr()
             self.expect("and")
-            high = self.b_expr() if self.say.old else self.expr(level + 1)
+            high = self.b_expr() if self.vocabulary.old else self.expr(level + 1)
             return (
                 gx.Predicate(this=left, words=words, expressions=[low, high], joiner="AND"),
-                self.say.old,
+                self.vocabulary.old,
             )
         words = negation + kind.upper()
         if kind == "similar":
@@ -323,19 +325,19 @@ class Operators(Names):
             return exp.Not(this=self.expr(3))
         if kind == "-":
             self.i += 1
-            return exp.Neg(this=self.expr(self.say.unary_minus, b))
+            return exp.Neg(this=self.expr(self.vocabulary.unary_minus, b))
         if kind == "+":
             self.i += 1
-            operand = self.expr(self.say.unary_minus, b)
+            operand = self.expr(self.vocabulary.unary_minus, b)
             return gx.OperatorCall(operator=gx.Operator(this="+"), expression=operand)
-        if kind in (OP, "operator") or (self.say.old and kind in ("<=", ">=", "<>")):
+        if kind in (OP, "operator") or (self.vocabulary.old and kind in ("<=", ">=", "<>")):
             if kind == "operator" and self.peek(1) != "(":
                 return self._primary()
             if self.edition.base >= 19 and self.values[self.i] in ("->", "|"):
                 raise self.miss("an expression")  # no prefix operators there
             operator = self.wrapped_operator() if kind == "operator" else self.any_op()
             return gx.OperatorCall(
-                operator=operator, expression=self.expr(self.say.levels[OP][0] + 1, b)
+                operator=operator, expression=self.expr(self.vocabulary.levels[OP][0] + 1, b)
             )
         if (
             kind == "default"

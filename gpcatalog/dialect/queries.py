@@ -52,7 +52,7 @@ class Queries(TableFunctions):
         """A window definition: (name PARTITION BY … ORDER BY … frame)."""
         self.expect("(")
         args: dict[str, Any] = {}
-        if self.kinds[self.i] in self.say.column and self.kinds[self.i] not in (
+        if self.kinds[self.i] in self.vocabulary.column and self.kinds[self.i] not in (
             "range",
             "rows",
             "groups",
@@ -61,7 +61,7 @@ class Queries(TableFunctions):
             args["base"] = self.name()
         if self.kinds[self.i] == "partition" and self.peek(1) == "by":
             self.i += 2
-            if self.say.old:
+            if self.vocabulary.old:
                 keys = [self.sort_key()]
                 while self.accept(","):
                     keys.append(self.sort_key())
@@ -325,8 +325,8 @@ class Queries(TableFunctions):
             self.i += 1
             every = self.accept("all")
             if not every:
-                said = self.kinds[self.i] == "distinct" and not self.say.old
-                self.i += said
+                has_distinct = self.kinds[self.i] == "distinct" and not self.vocabulary.old
+                self.i += has_distinct
             right = self._set_operation(level)
             node = {"union": exp.Union, "except": exp.Except, "intersect": exp.Intersect}[kind]
             left = node(this=left, expression=right, distinct=not every)
@@ -398,7 +398,7 @@ class Queries(TableFunctions):
             if not (
                 distinct == "ALL"
                 and self.edition.base >= 19
-                and self.kinds[self.i] not in self.say.starts
+                and self.kinds[self.i] not in self.vocabulary.starts
             ):
                 items = [self._group_item()]
                 while self.accept(","):
@@ -429,7 +429,10 @@ class Queries(TableFunctions):
             raise self.miss("temporary")
         if temp:
             kind = "TEMPORARY"
-        elif self.kinds[self.i] == "unlogged" and self.peek(1) in ("table", *self.say.column):
+        elif self.kinds[self.i] == "unlogged" and self.peek(1) in (
+            "table",
+            *self.vocabulary.column,
+        ):
             self.i += 1
             kind = "UNLOGGED"
         self.accept("table")
@@ -452,7 +455,7 @@ class Queries(TableFunctions):
         if self.kinds[self.i] == "as":
             self.i += 1
             return exp.Alias(this=value, alias=self.label())
-        if self.kinds[self.i] in self.say.bare_label:
+        if self.kinds[self.i] in self.vocabulary.bare_label:
             return exp.Alias(this=value, alias=self.label())
         return value
 
@@ -544,9 +547,9 @@ class Queries(TableFunctions):
 
     def alias(self) -> exp.TableAlias | None:
         """alias_clause, or None."""
-        if self.kinds[self.i] == "as" and self.peek(1) in self.say.column:
+        if self.kinds[self.i] == "as" and self.peek(1) in self.vocabulary.column:
             self.i += 1
-        elif self.kinds[self.i] not in self.say.column or self.kinds[self.i] == PSQLVAR:
+        elif self.kinds[self.i] not in self.vocabulary.column or self.kinds[self.i] == PSQLVAR:
             return None
         name = self.name()
         columns = None
@@ -656,7 +659,7 @@ class Queries(TableFunctions):
             and self.kinds[i + 1] in ("(", "for")
         ):
             return True
-        while self.kinds[i + 1] == "." and self.kinds[i + 2] in self.say.label:
+        while self.kinds[i + 1] == "." and self.kinds[i + 2] in self.vocabulary.label:
             i += 2
         return self.kinds[i + 1] == "(" and kind != "only"
 

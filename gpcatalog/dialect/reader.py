@@ -16,7 +16,8 @@ class Reader:
 
     __slots__ = (
         "ends",
-        "far",
+        "expected",
+        "furthest",
         "i",
         "kinds",
         "no_select",
@@ -24,7 +25,6 @@ class Reader:
         "text",
         "tokens",
         "values",
-        "wanted",
     )
 
     def __init__(self, tokens: Tokens) -> None:
@@ -35,19 +35,19 @@ class Reader:
         self.starts = tokens.starts
         self.ends = tokens.ends
         self.i = 0
-        self.far = 0
-        self.wanted: dict[str, None] = {}
+        self.furthest = 0
+        self.expected: dict[str, None] = {}
         # parentheses that were tried as a subquery without success; otherwise, time grows with 2 to
         # the power of the nesting depth
         self.no_select: set[int] = set()
 
     def note(self, what: str) -> None:
         """Record that `what` was expected at the current token."""
-        if self.i > self.far:
-            self.far = self.i
-            self.wanted = {what: None}
-        elif self.i == self.far:
-            self.wanted[what] = None
+        if self.i > self.furthest:
+            self.furthest = self.i
+            self.expected = {what: None}
+        elif self.i == self.furthest:
+            self.expected[what] = None
 
     def miss(self, what: str) -> Mismatch:
         """Record it and return the exception to raise."""

@@ -69,12 +69,12 @@ class Terms(Operators):
         if self.kinds[self.i] != ":":
             lower = self.expr()
         if self.kinds[self.i] == ":":
-            if self.say.old and lower is None:
+            if self.vocabulary.old and lower is None:
                 raise self.miss("an expression")
             self.i += 1
             if self.kinds[self.i] != "]":
                 upper = self.expr()
-            elif self.say.old:
+            elif self.vocabulary.old:
                 raise self.miss("an expression")
             self.expect("]")
             return gx.Subscript(this=node, lower=lower, upper=upper, slice=True)
@@ -97,11 +97,11 @@ class Terms(Operators):
             found = special(self)
             if found is not None:
                 return found
-        if kind in TYPE_WORDS or (kind == "json" and kind not in self.say.function):
+        if kind in TYPE_WORDS or (kind == "json" and kind not in self.vocabulary.function):
             typed = self._typed_literal()
             if typed is not None:
                 return typed
-        if kind in self.say.column or kind in self.say.function:
+        if kind in self.vocabulary.column or kind in self.vocabulary.function:
             return self._named()
         if kind in (ESCONST, DOLLAR, USCONST):
             return self.string()
@@ -124,7 +124,7 @@ class Terms(Operators):
         """A constant like timestamp '…' or interval '1' year; None if the word is a column or a
         function here.
         """
-        start, far, wanted = self.i, self.far, self.wanted.copy()
+        start, furthest, expected = self.i, self.furthest, self.expected.copy()
         try:
             if self.kinds[start] == "interval":
                 self.i += 1
@@ -132,7 +132,7 @@ class Terms(Operators):
                 to = exp.DataType(this=DType.INTERVAL, expressions=length)
                 if self.kinds[self.i] in STRINGS:
                     text = self.string()
-                    fields = self.interval_fields() if length is None or self.say.old else ""
+                    fields = self.interval_fields() if length is None or self.vocabulary.old else ""
                     if length is not None and fields.endswith(")"):
                         raise self.miss("one precision")
                     return gx.TypedLiteral(this=text, to=to, fields=fields or None)
@@ -144,7 +144,7 @@ class Terms(Operators):
                     return gx.TypedLiteral(this=self.string(), to=to)
         except Mismatch:
             pass
-        self.i, self.far, self.wanted = start, far, wanted
+        self.i, self.furthest, self.expected = start, furthest, expected
         return None
 
     def _named(self) -> exp.Expression:
@@ -152,13 +152,13 @@ class Terms(Operators):
         start = self.i
         kind = self.kinds[start]
         following = self.kinds[start + 1]
-        if following == "(" and kind in self.say.function:
+        if following == "(" and kind in self.vocabulary.function:
             return self._call(self.function_word())
-        if following in STRINGS and kind in self.say.function and kind != PSQLVAR:
+        if following in STRINGS and kind in self.vocabulary.function and kind != PSQLVAR:
             to = exp.DataType(this=DType.USERDEFINED, kind=self.function_word())
             known = SIMPLE_TYPES.get(self.values[start].lower()) if kind != QIDENT else None
             return gx.TypedLiteral(this=self.string(), to=exp.DataType(this=known) if known else to)
-        if kind not in self.say.column:
+        if kind not in self.vocabulary.column:
             raise self.miss("an expression")
         parts = [self.name()]
         star = False
@@ -259,7 +259,7 @@ class Terms(Operators):
             args["nulls"] = f"{self.kinds[self.i].upper()} NULLS"
             self.i += 2
         if self.kinds[self.i] == "over" and (
-            self.peek(1) == "(" or self.peek(1) in self.say.column
+            self.peek(1) == "(" or self.peek(1) in self.vocabulary.column
         ):
             self.i += 1
             args["over"] = self.window() if self.kinds[self.i] == "(" else self.name()
@@ -311,8 +311,8 @@ class Terms(Operators):
         if variadic and self.kinds[self.i] == "variadic":
             self.i += 1
             return gx.VariadicArgument(this=self._argument(False))
-        if self.kinds[self.i] in self.say.function and self.peek(1) in (":=", "=>"):
-            if self.peek(1) == "=>" and self.say.old:
+        if self.kinds[self.i] in self.vocabulary.function and self.peek(1) in (":=", "=>"):
+            if self.peek(1) == "=>" and self.vocabulary.old:
                 # GP6 reads => as a plain operator
                 name = exp.Column(this=self.name())
                 self.i += 1

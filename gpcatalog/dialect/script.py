@@ -450,11 +450,11 @@ def _skip_space(text: str, at: int) -> int:
     return min(at, max(len(text) - 1, 0))
 
 
-def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
+def read(piece: Piece, editions: tuple[Edition, ...]) -> Statement:
     """A statement, parsed by the first of the editions that accepts it.
 
-    A statement that a complete grammar (`Edition.whole`) rejects is an error. In other grammars, a
-    statement whose first words begin no known statement is not understood.
+    A statement that a complete grammar (`Edition.complete`) rejects is an error. In other grammars,
+    a statement whose first words begin no known statement is not understood.
     """
     from gpcatalog.dialect.greenplum import read_statement
 
@@ -483,14 +483,14 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
     tree, by = None, None
     for tokens, text in _readings(piece):
         try:
-            tree, by = read_statement(tokens, wanted)
+            tree, by = read_statement(tokens, editions)
             _place(tree, text)
             break
         except SyntaxFault as fault:
             found = found or _moved(fault, text)
     if tree is None:
         first, second = (*words, "", "")[:2]
-        sure = any(each.whole or grammar(each).known(first, second) for each in wanted)
+        sure = any(each.complete or grammar(each).known(first, second) for each in editions)
         deep = found is not None and found.deep
         outcome = Outcome.ERROR if sure and not deep else Outcome.NOT_UNDERSTOOD
         if piece.missing:
@@ -579,11 +579,11 @@ def _place(tree: exp.Expression, text: Expansion | None) -> None:
 
 def statements(
     source: Source,
-    wanted: tuple[Edition, ...],
+    editions: tuple[Edition, ...],
     *,
     commands: bool = False,
     variables: Variables | None = None,
 ) -> Iterator[Statement]:
     """All statements of a script, parsed; commands: also return the psql commands between them."""
     for piece in split(source, commands=commands, variables=variables):
-        yield read(piece, wanted)
+        yield read(piece, editions)

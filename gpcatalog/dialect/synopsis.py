@@ -138,13 +138,13 @@ def _bare(branch: Sequence) -> bool:
     return len(branch.items) == 1 and isinstance(branch.items[0], Ref) and not branch.items[0].many
 
 
-def _label(body: Choice, taken: dict[str, int]) -> None:
+def _label(body: Choice, label_counts: dict[str, int]) -> None:
     """Give a name to each group whose branch would otherwise not be visible in the node."""
     for branch in body.branches:
         for item in branch.items:
             if not isinstance(item, Choice):
                 continue
-            _label(item, taken)
+            _label(item, label_counts)
             _mark(item)
             if item.label and all(_bare(b) for b in item.branches):
                 for b in item.branches:
@@ -166,8 +166,8 @@ def _label(body: Choice, taken: dict[str, int]) -> None:
                     else "form"
                 )
                 stem = stem or "form"
-                taken[stem] = taken.get(stem, 0) + 1
-                item.label = stem if taken[stem] == 1 else f"{stem}_{taken[stem]}"
+                label_counts[stem] = label_counts.get(stem, 0) + 1
+                item.label = stem if label_counts[stem] == 1 else f"{stem}_{label_counts[stem]}"
 
 
 def _references(body: Choice) -> set[str]:
@@ -226,7 +226,7 @@ class Synopses:
                 text[head.end() : following.start() if following else len(text)], name
             )
             # a mark never gets the name of a value that the rule stores
-            taken: dict[str, int] = dict.fromkeys(_references(body), 1)
+            label_counts: dict[str, int] = dict.fromkeys(_references(body), 1)
             node = None
             if silent:
                 for branch in body.branches:
@@ -238,10 +238,10 @@ class Synopses:
             else:
                 top = Choice([Sequence([body])]) if len(body.branches) > 1 else body
                 if len(body.branches) > 1:
-                    _label(top, taken)
+                    _label(top, label_counts)
                     body = top
                 else:
-                    _label(body, taken)
+                    _label(body, label_counts)
                 class_name = class_name or _camel(name)
                 node = classes.get(class_name)
                 if node is None:
@@ -289,17 +289,17 @@ class CompiledGrammar:
 
     def rule(self, name: str) -> Rule:
         """The function that reads `name`."""
-        made = self._rules.get(name)
-        if made is not None:
-            return made
+        parser = self._rules.get(name)
+        if parser is not None:
+            return parser
         if name in self.primitives:
-            made = self.primitives[name]
+            parser = self.primitives[name]
         elif name in self.synopses.definitions:
-            made = self._define(self.synopses.definitions[name])
+            parser = self._define(self.synopses.definitions[name])
         else:
             raise SyntaxError(f"no rule {name}")
-        self._rules[name] = made
-        return made
+        self._rules[name] = parser
+        return parser
 
     def _define(self, definition: Definition) -> Rule:
         node = definition.node
@@ -319,10 +319,10 @@ class CompiledGrammar:
             if not body(p, kept):
                 p.i = start
                 raise Mismatch
-            made = node(**kept)
-            meta = made.meta
+            tree = node(**kept)
+            meta = tree.meta
             meta["start"], meta["end"] = p.starts[start], p.ends[p.i - 1]
-            return made
+            return tree
 
         return rule
 

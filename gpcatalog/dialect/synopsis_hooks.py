@@ -63,7 +63,7 @@ class SynopsisHooks(Changes):
 
     def nonreserved(self) -> exp.Identifier:
         """NonReservedWord."""
-        return self._word(self.say.unreserved, "a name")
+        return self._word(self.vocabulary.unreserved, "a name")
 
     def default_partition(self) -> str:
         """DEFAULT PARTITION without a name; the server reads any word after it as a name, and
@@ -72,7 +72,7 @@ class SynopsisHooks(Changes):
         if self.kinds[self.i] != "default" or self.peek(1) != "partition":
             raise self.miss("default")
         after = self.peek(2)
-        if (after in self.say.partition and after != "set") or after == "for":
+        if (after in self.vocabulary.partition and after != "set") or after == "for":
             self.i += 2
             raise self.miss("no name for a default partition")
         self.i += 2
@@ -82,7 +82,7 @@ class SynopsisHooks(Changes):
         """part_strategy: a word such as RANGE, LIST or HASH."""
         if self.edition.classes.get(self.kinds[self.i], "U").upper() not in ("U",):
             raise self.miss("range or list")
-        return self._word(self.say.label, "range or list")
+        return self._word(self.vocabulary.label, "range or list")
 
     def old_aggregate_option(self) -> exp.Expression:
         """IDENT = def_arg."""
@@ -201,7 +201,7 @@ class SynopsisHooks(Changes):
             value = exp.Paren(this=self.expr())
             self.expect(")")
             return value
-        if kind in self.say.column and self.peek(1) not in ("(", "."):
+        if kind in self.vocabulary.column and self.peek(1) not in ("(", "."):
             return exp.Column(this=self.name())
         return self.windowless()
 
@@ -307,7 +307,7 @@ class SynopsisHooks(Changes):
         if kind in ("+", "-", "*", "/", "%", "^", "<", ">", "=", "<=", ">=", "<>", OP, "operator"):
             return self.any_op()
         if (
-            kind in self.say.reserved
+            kind in self.vocabulary.reserved
             or kind == "none"
             or (kind == "row" and self.edition.greenplum)
         ):

@@ -99,7 +99,7 @@ class TableElements(SynopsisHooks):
         """Column or expression with collation and operator class."""
         value = self.index_value()
         collate = self.any_name() if self.accept("collate") else None
-        opclass = self.any_name() if self.kinds[self.i] in self.say.column else None
+        opclass = self.any_name() if self.kinds[self.i] in self.vocabulary.column else None
         return gx.PartitionKey(this=value, collate=collate, opclass=opclass)
 
     def distributed(self) -> exp.Expression:
@@ -276,7 +276,7 @@ class TableElements(SynopsisHooks):
             if (
                 self.edition.base >= 18
                 and self.kinds[self.i] == "period"
-                and self.peek(1) in self.say.column
+                and self.peek(1) in self.vocabulary.column
             ):
                 self.i += 1
                 found.append(gx.PeriodColumn(this=self.name()))
@@ -427,7 +427,7 @@ class TableElements(SynopsisHooks):
             if self.kinds[self.i] == "with" and self.peek(1) == "options":
                 self.i += 2
                 with_options = True
-            elif self.say.old:
+            elif self.vocabulary.old:
                 raise self.miss("with")
             constraints: list[exp.Expression] = []
             self._column_constraints(constraints)
@@ -441,7 +441,7 @@ class TableElements(SynopsisHooks):
             options: list[str] = []
             allowed = (
                 _LIKE_OPTIONS_OLD
-                if self.say.old
+                if self.vocabulary.old
                 else _LIKE_OPTIONS_GP
                 if self.edition.greenplum
                 else _LIKE_OPTIONS_PG

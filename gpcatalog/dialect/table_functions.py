@@ -147,26 +147,26 @@ class TableFunctions(Calls):
             self.expect(")")
             parts = self._parts("(", *inner, ")")
         else:
-            back = self.accept("<")
+            leftward = self.accept("<")
             self.expect("-")
-            parts = self._parts("<" if back else None, "-")
+            parts = self._parts("<" if leftward else None, "-")
             if self.accept("["):
                 parts += self._parts("[", *self._element_filler(), "]")
                 self.expect("]")
-                if not back and self._is_arrow():
+                if not leftward and self._is_arrow():
                     self.i += 1
                     parts += self._parts("->")
                 else:
                     self.expect("-")
-                    parts += self._parts("-", ">" if not back and self.accept(">") else None)
-            elif not back and self.accept(">"):
+                    parts += self._parts("-", ">" if not leftward and self.accept(">") else None)
+            elif not leftward and self.accept(">"):
                 parts += self._parts(">")
         return parts + self._quantifier()
 
     def _element_filler(self) -> list[exp.Expression]:
         """A variable, IS with labels, and WHERE; each is optional."""
         parts: list[exp.Expression] = []
-        if self.kinds[self.i] in self.say.column:
+        if self.kinds[self.i] in self.vocabulary.column:
             parts.append(self.name())
         if self.accept("is"):
             parts += self._parts("IS", self.name())

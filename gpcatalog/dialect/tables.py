@@ -78,7 +78,7 @@ class Tables(TableElements):
             self.i += 2
             properties.append(gx.OidsProperty(this=False))
             return True
-        if self.say.old and self.kinds[self.i] == "with" and self.peek(1) == "oids":
+        if self.vocabulary.old and self.kinds[self.i] == "with" and self.peek(1) == "oids":
             self.i += 2
             properties.append(gx.OidsProperty(this=True))
             return True
@@ -190,9 +190,9 @@ class Tables(TableElements):
         mine = list(properties)
         if self.kinds[self.i] == "(":
             i = self.i + 1
-            while self.kinds[i] in self.say.column and self.kinds[i + 1] == ",":
+            while self.kinds[i] in self.vocabulary.column and self.kinds[i + 1] == ",":
                 i += 2
-            if not (self.kinds[i] in self.say.column and self.kinds[i + 1] == ")"):
+            if not (self.kinds[i] in self.vocabulary.column and self.kinds[i + 1] == ")"):
                 return None
             this = exp.Schema(this=name, expressions=self._name_list())
         self._method(mine)

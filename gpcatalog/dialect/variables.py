@@ -62,10 +62,10 @@ class Branch(Enum):
 @dataclass
 class _If:
     branch: Branch
-    taken: bool  # an earlier branch has run, or this one runs
+    decided: bool  # an earlier branch has run, or this one runs
     reason: str = ""
     maybe: bool = False  # an earlier branch may have run
-    whole: Branch = Branch.RUNS  # together with all enclosing \\if
+    overall: Branch = Branch.RUNS  # together with all enclosing \\if
 
 
 @dataclass
@@ -187,7 +187,7 @@ class Variables:
     def _branch(self, name: str, condition: str) -> None:
         if name == "if":
             if self.skipping:
-                self._enter(_If(Branch.SKIPPED, taken=True))
+                self._enter(_If(Branch.SKIPPED, decided=True))
             else:
                 self._enter(self._decide(condition))
         elif not self.open:
@@ -196,21 +196,21 @@ class Variables:
             self.open.pop()
         else:
             last = self.open.pop()
-            if self.skipping or last.taken:
-                self._enter(_If(Branch.SKIPPED, taken=True))
+            if self.skipping or last.decided:
+                self._enter(_If(Branch.SKIPPED, decided=True))
             elif last.maybe:
                 value = True if name == "else" else self._truth(condition)
-                taken = value is True  # if no earlier branch ran, this one runs
+                decided = value is True  # if no earlier branch ran, this one runs
                 self._enter(
                     _If(
                         Branch.SKIPPED if value is False else Branch.OTHER,
-                        taken,
+                        decided,
                         last.reason,
                         maybe=True,
                     )
                 )
             elif name == "else":
-                self._enter(_If(Branch.RUNS, taken=True))
+                self._enter(_If(Branch.RUNS, decided=True))
             else:
                 self._enter(self._decide(condition))
 
@@ -218,9 +218,9 @@ class Variables:
         value = self._truth(condition)
         if value is None:
             return _If(
-                Branch.FIRST, taken=False, reason=f"whether \\if {condition} is true", maybe=True
+                Branch.FIRST, decided=False, reason=f"whether \\if {condition} is true", maybe=True
             )
-        return _If(Branch.RUNS if value else Branch.SKIPPED, taken=value)
+        return _If(Branch.RUNS if value else Branch.SKIPPED, decided=value)
 
     def _truth(self, condition: str) -> bool | None:
         text, unknown = self.substitute(condition)
@@ -235,26 +235,26 @@ class Variables:
         r"""Begin a file, which has its own \if commands. Returns the enclosing ones, for
         `leave_file`.
         """
-        around, self.open = self.open, []
-        if around and around[-1].whole is not Branch.RUNS:
-            whole = around[-1].whole
+        enclosing, self.open = self.open, []
+        if enclosing and enclosing[-1].overall is not Branch.RUNS:
+            branch = enclosing[-1].overall
             self.open = [
                 _If(
-                    whole,
-                    taken=True,
-                    reason=next((one.reason for one in around if one.reason), ""),
-                    whole=whole,
+                    branch,
+                    decided=True,
+                    reason=next((one.reason for one in enclosing if one.reason), ""),
+                    overall=branch,
                 )
             ]
-        return around
+        return enclosing
 
-    def leave_file(self, around: list[_If]) -> None:
+    def leave_file(self, enclosing: list[_If]) -> None:
         r"""End a file: \if commands that it left open end here."""
-        self.open = around
+        self.open = enclosing
 
     def _enter(self, one: _If) -> None:
         kinds = (self.branch, one.branch)
-        one.whole = next(
+        one.overall = next(
             (b for b in (Branch.SKIPPED, Branch.OTHER, Branch.FIRST) if b in kinds), Branch.RUNS
         )
         self.open.append(one)
@@ -262,7 +262,7 @@ class Variables:
     @property
     def branch(self) -> Branch:
         r"""Whether the statements here run, according to all open \if commands."""
-        return self.open[-1].whole if self.open else Branch.RUNS
+        return self.open[-1].overall if self.open else Branch.RUNS
 
     @property
     def skipping(self) -> bool:

@@ -30,7 +30,7 @@ class Edition:
         return keywords.partition_names_refused(self._table)
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         """Whether the grammar is complete: it was compared with the server, statement by
         statement.
         """

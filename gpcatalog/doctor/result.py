@@ -17,7 +17,7 @@ from gpcatalog.model.server import Server
 SCHEMA = "gpcatalog.doctor/1"
 # catalogs whose rows an audit would count and measure; the other unreadable catalogs contain
 # confidential data or almost no rows
-_WORTH = ("pg_statistic",)
+_COUNTED = ("pg_statistic",)
 _FEW = 5  # fewer free connections than this may not be enough for an audit, which uses up to three
 
 
@@ -200,7 +200,7 @@ def _statistic_size(to: str, facts: Facts) -> Section:
     denied = [
         name
         for name in str(facts.privileges["denied_catalogs"]).split()
-        if name in _WORTH and not facts.monitored
+        if name in _COUNTED and not facts.monitored
     ]
     return Section(
         "size of pg_statistic",
@@ -352,7 +352,7 @@ def notes(server: Server, standby: bool, superuser: bool, facts: Facts) -> tuple
         - int(has["sessions"])
         - (0 if superuser else int(has["reserved"]))
     )
-    said = [
+    lines = [
         (
             f"session settings: statement_timeout {has['statement_timeout']}, lock_timeout"
             f" {has['lock_timeout']}, default_transaction_read_only {has['read_only']}"
@@ -361,18 +361,18 @@ def notes(server: Server, standby: bool, superuser: bool, facts: Facts) -> tuple
         " to 3" + (", so there are too few" if free < _FEW else ""),
     ]
     if standby:
-        said.append(
+        lines.append(
             "this server is a standby: sizes are those of the standby, and active"
             " DDL (--allow-ddl) is not possible"
         )
     if facts.down:
-        said.append(
+        lines.append(
             f"segments down: {', '.join(str(c) for c in facts.down)}; an audit can read the"
             " segments only when all are up"
         )
     if superuser:
-        said.append(
+        lines.append(
             "an audit does not need a superuser: `gpcatalog doctor --create-role NAME` prints"
             " the SQL for a role with the necessary privileges"
         )
-    return tuple(said)
+    return tuple(lines)

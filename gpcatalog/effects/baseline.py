@@ -17,8 +17,8 @@ from gpcatalog.capacity.toast import toastable
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.baseline_tables import (
     Facts,
-    Placed,
-    Pointing,
+    Reference,
+    SchemaName,
     TableReader,
     TypeDefinition,
     ViewDefinition,
@@ -132,11 +132,11 @@ class Baseline:
                     view = msgspec.json.decode(detail, type=ViewDefinition)
                     state.views[view.schema, name] = View(view.columns, frozenset(view.reads or ()))
                 elif kind == "sequence":
-                    state.sequences.add((msgspec.json.decode(detail, type=Placed).schema, name))
+                    state.sequences.add((msgspec.json.decode(detail, type=SchemaName).schema, name))
                 else:
                     made = msgspec.json.decode(detail, type=TypeDefinition)
                     found = DefinedType(made.stored_as, -1, made.columns, made.schema)
-                    if (other := state.types.made.get(name)) is not None or Types().resolved(
+                    if (other := state.types.definitions.get(name)) is not None or Types().resolved(
                         name, -1
                     )[0]:
                         # another type has the same name: it is unknown which one is meant, unless
@@ -149,7 +149,7 @@ class Baseline:
                             if alike
                             else DefinedType("", -1, None)
                         )
-                    state.types.made[name] = found
+                    state.types.definitions[name] = found
             for row in self._rows(
                 'SELECT r."schema", r.name, r."columns" FROM relation r WHERE r.storage IN'
                 " ('external', 'foreign')"
@@ -254,10 +254,14 @@ class Baseline:
                 " 'reads') ORDER BY r.oid"
             ):
                 try:
-                    told = msgspec.json.decode(str(row["detail"]), type=Pointing)
+                    reference = msgspec.json.decode(str(row["detail"]), type=Reference)
                 except msgspec.DecodeError as e:
                     raise self._damaged(e) from None
-                target = (str(row["what"]), told.schema or "", told.table or str(row["name"]))
+                target = (
+                    str(row["what"]),
+                    reference.schema or "",
+                    reference.table or str(row["name"]),
+                )
                 self._pointing.setdefault(target, []).append((str(row["schema"]), str(row["own"])))
         return self._pointing.get((what, schema, name), [])
 
@@ -294,7 +298,7 @@ class Baseline:
             "SELECT * FROM partition_key WHERE root = ? ORDER BY level", (oid,)
         )
         if found[0]["kind"] == "root":
-            reader.below = self._rows(
+            reader.partitions = self._rows(
                 "SELECT * FROM relation WHERE root = ? AND oid <> root ORDER BY level, oid", (oid,)
             )
         for row in self._facts(
@@ -305,7 +309,7 @@ class Baseline:
             facts = (
                 reader.facts
                 if row["oid"] == oid
-                else reader.facts_below.setdefault(int(row["oid"]), Facts())
+                else reader.partition_facts.setdefault(int(row["oid"]), Facts())
             )
             facts.of.setdefault(str(row["what"]), []).append(
                 (str(row["name"]), row["detail"] if row["detail"] is not None else "")

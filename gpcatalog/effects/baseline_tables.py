@@ -57,7 +57,7 @@ class _Index(msgspec.Struct, kw_only=True):
     of: str | None
 
 
-class Placed(msgspec.Struct):
+class SchemaName(msgspec.Struct):
     schema: str
 
 
@@ -67,7 +67,7 @@ class ViewDefinition(msgspec.Struct):
     reads: list[tuple[str, str]] | None
 
 
-class Pointing(msgspec.Struct):
+class Reference(msgspec.Struct):
     schema: str | None = None
     table: str | None = None
 
@@ -127,16 +127,16 @@ class Facts:
 class TableReader:
     """Builds a table of the schema state from its rows in a snapshot.
 
-    root: its row of `relation`; below: the rows of its partitions; keys: its rows of
+    root: its row of `relation`; partitions: the rows of its partitions; keys: its rows of
         `partition_key`
     """
 
     edition: Edition
     root: dict[str, Any]
-    below: list[dict[str, Any]] = field(default_factory=list)
+    partitions: list[dict[str, Any]] = field(default_factory=list)
     keys: list[dict[str, Any]] = field(default_factory=list)
     facts: Facts = field(default_factory=Facts)
-    facts_below: dict[int, Facts] = field(default_factory=dict)
+    partition_facts: dict[int, Facts] = field(default_factory=dict)
 
     def table(self) -> Table:
         """Return the table. Raises msgspec.DecodeError."""
@@ -173,10 +173,10 @@ class TableReader:
             table.known = False
             table.unknown.append(f"definition of {table.title}, which the snapshot does not have")
             return
-        told = found[0]
+        facts = found[0]
         gen = generation(self.edition.name)
         for name, kind, typmod, not_null, default, local, sequences, plain, generated in (
-            told.columns or ()
+            facts.columns or ()
         ):
             serial = (
                 "identity" if "identity" in sequences else sequences.split(",")[0].split(" ")[0]
@@ -200,28 +200,28 @@ class TableReader:
                     generated=frozenset(generated),
                 )
             )
-        table.dropped = told.dropped
-        more = told.system - gen.system_columns.get(table.storage, told.system)
+        table.dropped = facts.dropped
+        more = facts.system - gen.system_columns.get(table.storage, facts.system)
         if more == 1 and self.edition.classic:
             table.oids = True
         elif more:
             table.add_extra("pg_attribute", more)
 
     def _constraints(self, table: Table) -> None:
-        table.indexes = [_key(name, told) for name, told in self.facts.read("index", _Index)]
+        table.indexes = [_key(name, fact) for name, fact in self.facts.read("index", _Index)]
         table.checks = [
-            Check(name, frozenset(told.columns or ()))
-            for name, told in self.facts.read("check", _Constraint)
+            Check(name, frozenset(fact.columns or ()))
+            for name, fact in self.facts.read("check", _Constraint)
         ]
         table.foreign = [
-            ForeignKey(name, tuple(told.columns or ()), (told.schema or "", told.table or ""))
-            for name, told in self.facts.read("foreign key", _Constraint)
+            ForeignKey(name, tuple(fact.columns or ()), (fact.schema or "", fact.table or ""))
+            for name, fact in self.facts.read("foreign key", _Constraint)
         ]
         table.inherits = tuple(
-            (told.schema, name) for name, told in self.facts.read("parent", Placed)
+            (fact.schema, name) for name, fact in self.facts.read("parent", SchemaName)
         )
         if reads := frozenset(
-            (told.schema, name) for name, told in self.facts.read("reads", Placed)
+            (fact.schema, name) for name, fact in self.facts.read("reads", SchemaName)
         ):
             table.kind, table.reads = "MATERIALIZED VIEW", reads
 
@@ -264,16 +264,16 @@ class TableReader:
         """Elements of the template of a level; none if there is no template, or if it is not
         understood.
         """
-        told = [
+        texts = [
             detail
             for name, detail in self.facts.of.get("template", ())
             if int(name.split()[0]) == level
         ]
-        if not told:
+        if not texts:
             return []
         if self.edition.classic:
-            return self._elements(f"SUBPARTITION TEMPLATE ({', '.join(told)})")
-        found = msgspec.json.decode(told[0], type=_Template)
+            return self._elements(f"SUBPARTITION TEMPLATE ({', '.join(texts)})")
+        found = msgspec.json.decode(texts[0], type=_Template)
         elements = self._elements(found.text)
         if len(elements) != len(found.methods):
             return []
@@ -304,9 +304,9 @@ class TableReader:
         return list(actions[0].args.get("partitions") or ()) if len(actions) == 1 else []
 
     def _partitions(self, table: Table) -> None:
-        made: dict[int, tuple[list[Partition], int]] = {int(self.root["oid"]): (table.parts, 0)}
-        for row in self.below:
-            siblings, bounds = made.get(int(row["parent"] or 0), (table.parts, 0))
+        placed: dict[int, tuple[list[Partition], int]] = {int(self.root["oid"]): (table.parts, 0)}
+        for row in self.partitions:
+            siblings, bounds = placed.get(int(row["parent"] or 0), (table.parts, 0))
             storage = Storage(row["storage"])
             if storage in _ELSEWHERE or storage is Storage.OTHER:
                 table.uncounted = f"partition {row['name']}, which this server does not store"
@@ -322,7 +322,9 @@ class TableReader:
                 storage=Storage.HEAP if storage is Storage.NONE else storage,
                 bounds=bounds,
                 bound=str(row["bound"] or ""),
-                born=len(table.columns) + table.dropped - int(row["columns"]) if table.known else 0,
+                dropped_before=len(table.columns) + table.dropped - int(row["columns"])
+                if table.known
+                else 0,
                 oid=int(row["oid"]),
                 leaf=row["kind"] == "leaf",
                 unlogged=row["persistence"] == "u",
@@ -330,7 +332,7 @@ class TableReader:
                 schema=str(row["schema"]),
             )
             siblings.append(part)
-            made[part.oid] = (part.children, bounds)
+            placed[part.oid] = (part.children, bounds)
             if table.known:
                 self._odd(table, part, row)
 
@@ -345,9 +347,9 @@ class TableReader:
         shape = table.part_shape(self.edition, part)
         stored = gen.root_is_table or kind is Place.LEAF
         own = [
-            _key(name, told)
-            for name, told in self.facts_below.get(part.oid, Facts()).read("index", _Index)
-            if told.of is None
+            _key(name, index)
+            for name, index in self.partition_facts.get(part.oid, Facts()).read("index", _Index)
+            if index.of is None
         ]
         toast = int(row["toast"]) - int(shape.toastable and part.storage in gen.toast and stored)
         directory = int(row["block_directory"]) - int(
@@ -382,29 +384,29 @@ def _size(row: dict[str, Any]) -> Size:
     )
 
 
-def _key(name: str, told: _Index) -> Key:
-    simple = tuple(told.simple or ())
-    more = frozenset(told.reads or ()) - frozenset(simple)
-    constraint = told.constraint in ("p", "u", "x")
-    if told.constraint in ("p", "u"):
-        keys = simple[: len(simple) - told.included]
-        like = f"{'primary key' if told.constraint == 'p' else 'unique'} {keys} {told.included}"
+def _key(name: str, index: _Index) -> Key:
+    simple = tuple(index.simple or ())
+    more = frozenset(index.reads or ()) - frozenset(simple)
+    constraint = index.constraint in ("p", "u", "x")
+    if index.constraint in ("p", "u"):
+        keys = simple[: len(simple) - index.included]
+        like = f"{'primary key' if index.constraint == 'p' else 'unique'} {keys} {index.included}"
     elif (
-        told.plain
-        and not told.included
-        and told.method in ("btree", "bitmap", "hash", "gin", "gist", "brin")
+        index.plain
+        and not index.included
+        and index.method in ("btree", "bitmap", "hash", "gin", "gist", "brin")
     ):
-        like = like_of(simple, told.unique, told.method)
+        like = like_of(simple, index.unique, index.method)
     else:
         like = f"? {name}"
     return Key(
         name,
-        told.columns,
+        index.columns,
         simple,
-        expressions=more if told.expressions or not told.predicate else frozenset(),
-        predicate=more if told.predicate and not told.expressions else frozenset(),
+        expressions=more if index.expressions or not index.predicate else frozenset(),
+        predicate=more if index.predicate and not index.expressions else frozenset(),
         constraint=constraint,
-        bitmap=told.method == "bitmap",
+        bitmap=index.method == "bitmap",
         like=like,
         label="_".join(simple) or "expr",
     )

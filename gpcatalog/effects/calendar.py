@@ -88,9 +88,9 @@ def step(text: str, fields: str = "") -> Step:
                 raise Unknown(f"fraction of a month in {text!r}")
             months += amount * unit[0]
             if unit[1]:
-                whole = (amount * unit[1]).to_integral_value(rounding="ROUND_DOWN")
-                days += whole
-                micros += (amount * unit[1] - whole) * 86_400_000_000
+                whole_days = (amount * unit[1]).to_integral_value(rounding="ROUND_DOWN")
+                days += whole_days
+                micros += (amount * unit[1] - whole_days) * 86_400_000_000
             micros += amount * unit[2]
             at = piece.end()
         else:
@@ -186,8 +186,8 @@ def raw(node: exp.Expression) -> tuple[str, str, str]:
     if isinstance(node, exp.Paren):
         return raw(node.this)
     if isinstance(node, exp.Neg):
-        text, said, fields = raw(node.this)
-        return "-" + text, said or "number", fields
+        text, type_name, fields = raw(node.this)
+        return "-" + text, type_name or "number", fields
     if isinstance(node, exp.Literal):
         return str(node.this), "" if node.is_string else "number", ""
     if isinstance(node, exp.Heredoc | exp.National):
@@ -203,7 +203,7 @@ def raw(node: exp.Expression) -> tuple[str, str, str]:
     raise Unknown(f"value that is not a constant: {node.sql('greenplum')}")
 
 
-def _whole(text: str) -> int:
+def _integer(text: str) -> int:
     """An integer constant. Raises Unknown if it is far larger than 64 bits."""
     number = Decimal(text)
     if not number.is_finite() or number.adjusted() > 20:
@@ -216,7 +216,7 @@ def value(node: exp.Expression, kind: str, zone: ZoneInfo) -> Value:
     text, _, _ = raw(node)
     try:
         if kind == "integer":
-            return _whole(text)
+            return _integer(text)
         if kind in ("numeric", "float"):
             return Decimal(text)
     except InvalidOperation:
@@ -232,7 +232,7 @@ def value(node: exp.Expression, kind: str, zone: ZoneInfo) -> Value:
 
 def stride(node: exp.Expression, kind: str) -> Step | Decimal:
     """The value of EVERY: an interval for times, a number for numbers and whole days of dates."""
-    text, said, fields = raw(node)
+    text, type_name, fields = raw(node)
     if kind in ("integer", "numeric", "float"):
         try:
             number = Decimal(text)
@@ -242,18 +242,18 @@ def stride(node: exp.Expression, kind: str) -> Step | Decimal:
             # 0.1 added ten times is less than 1, so one more partition may be created
             raise Unknown(f"EVERY {text} of a floating-point key: the server adds rounding errors")
         return number
-    if said == "number":
+    if type_name == "number":
         if kind == "date":
-            return Step(days=_whole(text))
+            return Step(days=_integer(text))
         raise Unknown(f"number as the step of a {kind}")
-    if said == "" and re.fullmatch(r"[+-]?\d+", text.strip()):
+    if type_name == "" and re.fullmatch(r"[+-]?\d+", text.strip()):
         raise Unknown(f"step {text!r}")
     return step(
         text,
         fields
         or (
-            said.upper().removeprefix("INTERVAL").strip()
-            if said.upper().startswith("INTERVAL ")
+            type_name.upper().removeprefix("INTERVAL").strip()
+            if type_name.upper().startswith("INTERVAL ")
             else ""
         ),
     )

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from gpcatalog.effects.ties import Name
 
 
-def taken(state: SchemaState, key: Name, *, temporary: bool = False) -> str:
+def name_in_use(state: SchemaState, key: Name, *, temporary: bool = False) -> str:
     """A message if a relation of this name, created by the script, certainly exists; ""
     otherwise.
     """
     schema, name = key
-    if state.unsure or state.existing is not None or elsewhere(state, schema):
+    if state.unsure or state.existing is not None or maybe_in_role_schema(state, schema):
         return ""
     table = state.tables.get(key)
-    there = table is not None and table.temporary == temporary and not table.uncounted
+    exists = table is not None and table.temporary == temporary and not table.uncounted
     if not temporary:
         hit = state.partition(schema, name)
-        there = (
-            there
+        exists = (
+            exists
             or (key in state.views and state.views[key].columns is not None)
             or key in state.sequences
             or (
@@ -36,10 +36,10 @@ def taken(state: SchemaState, key: Name, *, temporary: bool = False) -> str:
                 and not hit[0].temporary
             )
         )
-    return f"{name} exists" if there else ""
+    return f"{name} exists" if exists else ""
 
 
-def elsewhere(state: SchemaState, schema: str) -> bool:
+def maybe_in_role_schema(state: SchemaState, schema: str) -> bool:
     """Whether objects without a schema may be in the schema with the name of the role ("$user")
     instead of this one.
     """
@@ -47,7 +47,7 @@ def elsewhere(state: SchemaState, schema: str) -> bool:
     return bool(state.schemas) and schema in ("", "public") and (not path or "$user" in path)
 
 
-def sure(state: SchemaState, name: exp.Expression, table: Table | None) -> bool:
+def is_certain(state: SchemaState, name: exp.Expression, table: Table | None) -> bool:
     """Whether a statement certainly names this table, and its columns and keys are known."""
     return (
         table is not None
@@ -55,7 +55,7 @@ def sure(state: SchemaState, name: exp.Expression, table: Table | None) -> bool:
         and not state.doubt
         and table.known
         and not table.uncounted
-        and not state.guess(name, table)
+        and not state.why_not_found(name, table)
         and (table.temporary or qualified(name)[0] in ("", table.schema))
     )
 

@@ -203,14 +203,14 @@ def _truncated(given: Sequence[Value]) -> datetime:
     unit, at = given
     if not isinstance(at, date) or unit not in ("year", "month", "day"):
         raise Unknown("date_trunc()")
-    whole = at if isinstance(at, datetime) else datetime.combine(at, time(), UTC)
-    whole = whole.replace(hour=0, minute=0, second=0, microsecond=0)
-    return whole.replace(
-        day=whole.day if unit == "day" else 1, month=1 if unit == "year" else whole.month
+    moment = at if isinstance(at, datetime) else datetime.combine(at, time(), UTC)
+    moment = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    return moment.replace(
+        day=moment.day if unit == "day" else 1, month=1 if unit == "year" else moment.month
     )
 
 
-def _made(given: Sequence[Value]) -> date:
+def _make_date(given: Sequence[Value]) -> date:
     year, month, day = given
     if not (isinstance(year, int) and isinstance(month, int) and isinstance(day, int)):
         raise Unknown("make_date()")
@@ -223,7 +223,7 @@ _FUNCTIONS: dict[str, Callable[[Sequence[Value]], Value]] = {
     "lpad": lambda given: _padded(given, left=True),
     "rpad": lambda given: _padded(given, left=False),
     "date_trunc": _truncated,
-    "make_date": _made,
+    "make_date": _make_date,
     "quote_ident": lambda given: quoted(shown(given[0])),
     "quote_literal": lambda given: _literal(shown(given[0])),
     "concat": lambda given: "".join(shown(one) for one in given if one is not None),
@@ -268,10 +268,10 @@ def _times(step: Step, number: int) -> Step:
 
 
 def _moved(at: date, by: Step) -> datetime:
-    whole = at if isinstance(at, datetime) else datetime.combine(at, time())
-    if whole.tzinfo is not None and by.micros:
+    moment = at if isinstance(at, datetime) else datetime.combine(at, time())
+    if moment.tzinfo is not None and by.micros:
         raise Unknown("hours of a time zone")
-    found = calendar.add(whole, by)
+    found = calendar.add(moment, by)
     assert isinstance(found, datetime)
     return found
 
@@ -296,8 +296,8 @@ def _computed(node: exp.Expression, one: Value, two: Value) -> Value:
     if type(one) is not int or type(two) is not int:
         raise Unknown("computation with values")
     if isinstance(node, exp.Div | exp.Mod):
-        whole = abs(one) // abs(two) * (1 if (one < 0) == (two < 0) else -1) if two else 0
-        found = whole if isinstance(node, exp.Div) else one - whole * two
+        quotient = abs(one) // abs(two) * (1 if (one < 0) == (two < 0) else -1) if two else 0
+        found = quotient if isinstance(node, exp.Div) else one - quotient * two
     else:
         found = one * two if isinstance(node, exp.Mul) else one + sign * two
     if (two == 0 and isinstance(node, exp.Div | exp.Mod)) or abs(found) > _LARGEST:
@@ -408,9 +408,9 @@ class Constants:
         if isinstance(node, gx.Predicate) and str(node.args.get("words")) == "EXISTS":
             return self.finds(node.expressions[0])
         null = isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)
-        asked = node.this if null or str(node.args.get("words")) == "IS NOT NULL" else None
-        if isinstance(asked, exp.Anonymous) and str(asked.this).lower() == "to_regclass":
-            return self.finds(asked) is not null
+        argument = node.this if null or str(node.args.get("words")) == "IS NOT NULL" else None
+        if isinstance(argument, exp.Anonymous) and str(argument.this).lower() == "to_regclass":
+            return self.finds(argument) is not null
         return None
 
     def _true(self, node: exp.Expression) -> bool:

@@ -39,7 +39,7 @@ from gpcatalog.effects.outer_dependencies import (
     note_outer,
 )
 from gpcatalog.effects.relations import Table, View
-from gpcatalog.effects.repeated_keys import NONE, Repeated, repeated_keys
+from gpcatalog.effects.repeated_keys import NONE, RepeatedKeys, repeated_keys
 from gpcatalog.effects.ties import Ties
 from gpcatalog.effects.types import Types
 
@@ -87,12 +87,12 @@ def _same(names: frozenset[str]) -> frozenset[str]:
     return names
 
 
-def _unused(taken: set[str], first: str, second: str, label: str) -> str:
+def _unused(used_names: set[str], first: str, second: str, label: str) -> str:
     """The first of first_second_label, …_label1, … that is not taken."""
     number = 0
     while True:
         name = object_name(first, second, f"{label}{number or ''}")
-        if name not in taken:
+        if name not in used_names:
             return name
         number += 1
 
@@ -139,11 +139,11 @@ def add_key(
     """
     name = fold(given)
     if not name:
-        taken = {k.name for k in table.indexes}
+        used_names = {k.name for k in table.indexes}
         name = (
-            _unused(taken, table.name, "", "pkey")
+            _unused(used_names, table.name, "", "pkey")
             if primary
-            else _unused(taken, table.name, "_".join((*columns, *included)), "key")
+            else _unused(used_names, table.name, "_".join((*columns, *included)), "key")
         )
     like = f"{'primary key' if primary else 'unique'} {columns} {len(included)}"
     like += WITHOUT_OVERLAPS if overlaps else ""
@@ -324,7 +324,7 @@ def volatile(element: exp.Expression) -> bool:
 
 
 def column(
-    state: Known, table: Table, element: exp.ColumnDef, repeated: Repeated = NONE
+    state: Known, table: Table, element: exp.ColumnDef, repeated: RepeatedKeys = NONE
 ) -> Column | None:
     """Add a column and its constraints to the table and return the column; None for options of a
     column that the table already has.
@@ -341,10 +341,10 @@ def column(
     if at < 0:
         return None
     if kind is None:  # options in a partition for a column of its table
-        made = table.columns[at]
+        new_column = table.columns[at]
     else:
-        made = _new_column(state, name, kind)
-        table.columns.append(made)  # constraints after it may use it
+        new_column = _new_column(state, name, kind)
+        table.columns.append(new_column)  # constraints after it may use it
     later: list[tuple[exp.Expression | None, exp.Expression, set[str]]] = []
     for constraint in element.args.get("constraints") or ():
         found = (
@@ -361,8 +361,8 @@ def column(
         elif found is not None and not isinstance(found, _OF_COLUMN):
             later.append((given, found, set()))
         elif found is not None:
-            made = _with_constraint(state, made, found, table)
-    table.columns[at] = shared(made)
+            new_column = _with_constraint(state, new_column, found, table)
+    table.columns[at] = shared(new_column)
     for given, found, traits in later:
         if id(found) not in repeated.dropped:
             named = repeated.given(found, given)
@@ -405,30 +405,32 @@ _OF_COLUMN = (
 )
 
 
-def _with_constraint(state: Known, made: Column, found: exp.Expression, table: Table) -> Column:
+def _with_constraint(
+    state: Known, new_column: Column, found: exp.Expression, table: Table
+) -> Column:
     """The column with a constraint or option of _OF_COLUMN."""
     if isinstance(found, exp.NotNullColumnConstraint):
         if found.args.get("allow_null"):
-            return made
+            return new_column
         alone = isinstance(found, gx.OwnNotNull)
-        return replace(made, not_null=True, own_not_null=True, not_null_alone=alone)
+        return replace(new_column, not_null=True, own_not_null=True, not_null_alone=alone)
     if not isinstance(found, gx.ColumnStorage):
         note_outer(state.types, state.ties, table, found.this)
     if isinstance(found, exp.DefaultColumnConstraint):
         return replace(
-            made,
-            default=made.stores_null or not isinstance(found.this, exp.Null),
+            new_column,
+            default=new_column.stores_null or not isinstance(found.this, exp.Null),
             named=default_names(found.this),
         )
     if isinstance(found, gx.GeneratedConstraint):
         if found.args.get("identity"):
-            return replace(made, serial="identity", not_null=True, own_not_null=True)
+            return replace(new_column, serial="identity", not_null=True, own_not_null=True)
         read = reads(found.this, table)
         virtual = not found.args.get("stored")
-        return replace(made, default=True, named=len(read), generated=read, virtual=virtual)
+        return replace(new_column, default=True, named=len(read), generated=read, virtual=virtual)
     if found.args.get("kind") == "STORAGE":
-        return replace(made, plain=fold(found.this) == "plain")
-    return made
+        return replace(new_column, plain=fold(found.this) == "plain")
+    return new_column
 
 
 def _add_column_constraint(
@@ -460,7 +462,7 @@ def constraint(
     table: Table,
     element: exp.Expression,
     unknown: list[str],
-    repeated: Repeated = NONE,
+    repeated: RepeatedKeys = NONE,
 ) -> None:
     """Add a table constraint. repeated: constraints of the statement that the server drops."""
     kind = element.args["kind"]
@@ -505,18 +507,18 @@ def define(
     """Add columns and constraints of CREATE TABLE; what is unknown is added to `table.unknown`."""
     for parent in parents:  # INHERITS: columns of the same name are merged
         have = {c.name for c in table.columns}
-        below = {c.name: c.of_child() for c in parent.columns}
+        from_parent = {c.name: c.of_child() for c in parent.columns}
         table.columns = [
             replace(
                 c,
-                not_null=c.not_null or below[c.name].not_null,
-                default=c.default or below[c.name].default,
+                not_null=c.not_null or from_parent[c.name].not_null,
+                default=c.default or from_parent[c.name].default,
             )
-            if c.name in below
+            if c.name in from_parent
             else c
             for c in table.columns
         ]
-        table.columns += [c for name, c in below.items() if name not in have]
+        table.columns += [c for name, c in from_parent.items() if name not in have]
         there = {x.name for x in table.checks}
         table.checks += [
             replace(c, own=False) for c in parent.checks if c.name not in there and not c.alone
@@ -529,14 +531,14 @@ def define(
     for element in elements:
         if isinstance(element, exp.ColumnDef):
             before = inherited.pop(fold(element.this), None)
-            made = column(state, table, element, repeated)
-            if made is not None and before is not None and list(parents):
+            new_column = column(state, table, element, repeated)
+            if new_column is not None and before is not None and list(parents):
                 table.columns.pop()
                 merged = replace(
-                    made,
-                    not_null=made.not_null or before.not_null,
-                    default=made.default or before.default,
-                    named=made.named if made.default else before.named,
+                    new_column,
+                    not_null=new_column.not_null or before.not_null,
+                    default=new_column.default or before.default,
+                    named=new_column.named if new_column.default else before.named,
                 )
                 table.columns = [merged if c.name == merged.name else c for c in table.columns]
         elif isinstance(element, gx.TableConstraint):
@@ -556,13 +558,13 @@ def _copy_indexes(source: Table, table: Table) -> None:
     """LIKE … INCLUDING INDEXES: copy the keys of the source, with new names."""
     for key in (*source.indexes, *source.only):
         primary = key.name == object_name(source.name, "", "pkey")
-        taken = {k.name for k in table.indexes}
+        used_names = {k.name for k in table.indexes}
         label = (
             ("", "pkey")
             if primary
             else ("_".join(key.simple) or "expr", "key" if key.constraint else "idx")
         )
-        table.indexes.append(replace(key, name=_unused(taken, table.name, *label), of=""))
+        table.indexes.append(replace(key, name=_unused(used_names, table.name, *label), of=""))
 
 
 def copies(like: exp.Expression, what: str) -> bool:
@@ -594,7 +596,7 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
         table.unknown.append(f"unknown table {element.this.sql('greenplum')} in LIKE")
         return
 
-    def wanted(what: str) -> bool:
+    def includes(what: str) -> bool:
         return copies(element, what)
 
     have = {c.name for c in table.columns}  # columns of parents, with which they are merged
@@ -602,33 +604,33 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
         if c.name in have:
             continue
         # since PostgreSQL 17, partitions share the identity columns of their table
-        identity = (c.serial == "identity" or (c.identity and state.edition.base >= 17)) and wanted(
-            "IDENTITY"
-        )
-        defaults = wanted("DEFAULTS")
+        identity = (
+            c.serial == "identity" or (c.identity and state.edition.base >= 17)
+        ) and includes("IDENTITY")
+        defaults = includes("DEFAULTS")
         table.columns.append(
             replace(
                 c,
-                default=(wanted("GENERATED") if c.generated else defaults) and c.default,
-                named=c.named if (wanted("GENERATED") if c.generated else defaults) else 0,
+                default=(includes("GENERATED") if c.generated else defaults) and c.default,
+                named=c.named if (includes("GENERATED") if c.generated else defaults) else 0,
                 serial="identity" if identity else "",
                 identity=False,
-                plain=c.plain and wanted("STORAGE"),
-                virtual=c.virtual and wanted("GENERATED"),
+                plain=c.plain and includes("STORAGE"),
+                virtual=c.virtual and includes("GENERATED"),
                 local=True,
                 own_not_null=c.not_null,
-                generated=c.generated if wanted("GENERATED") else frozenset(),
+                generated=c.generated if includes("GENERATED") else frozenset(),
             )
         )
     for reason in source.not_counted:
-        if reason == DEPENDENCIES or (reason == STATISTICS and wanted("STATISTICS")):
+        if reason == DEPENDENCIES or (reason == STATISTICS and includes("STATISTICS")):
             table.leave_out(reason)
             state.ties.not_counted.append(reason)
-    if state.edition.greenplum and wanted("STORAGE" if state.edition.classic else "AM"):
+    if state.edition.greenplum and includes("STORAGE" if state.edition.classic else "AM"):
         table.like_storage = source.storage
-    if wanted("INDEXES"):
+    if includes("INDEXES"):
         _copy_indexes(source, table)
-    if wanted("CONSTRAINTS") and source.checks:
+    if includes("CONSTRAINTS") and source.checks:
         table.checks += [replace(c, own=True) for c in source.checks]
         if state.edition.greenplum and not state.edition.classic:  # they are added after CREATE
             table.extra.setdefault(Instance.COORDINATOR.value, Counter())[

@@ -39,8 +39,8 @@ class Effect:
 
     verb: "create", "drop", "add partition", "drop partition", "index", "alter", "truncate" or ""
         for no effect on tables
-    made, gone: created and removed relations, as shapes with their number
-    leaves_made, leaves_gone: created and removed leaves
+    created, removed: relations, as shapes with their number
+    leaves_created, leaves_removed: numbers of leaves
     exclusive: it takes an AccessExclusiveLock on a table that existed before the script
     may_exist: unknown tables of a DROP … IF EXISTS; it takes an AccessExclusiveLock on those that
         exist
@@ -56,10 +56,10 @@ class Effect:
 
     verb: str = ""
     table: Table | None = None
-    made: Counter[Shape] = field(default_factory=Counter)
-    gone: Counter[Shape] = field(default_factory=Counter)
-    leaves_made: int = 0
-    leaves_gone: int = 0
+    created: Counter[Shape] = field(default_factory=Counter)
+    removed: Counter[Shape] = field(default_factory=Counter)
+    leaves_created: int = 0
+    leaves_removed: int = 0
     new_parts: list[Partition] = field(default_factory=list)
     exclusive: bool = False
     may_exist: list[tuple[str, str]] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Effect:
     def rows(self, edition: Edition, instance: Instance) -> Counter[str]:
         """Catalog rows that are added (negative: removed) on an instance."""
         out: Counter[str] = Counter()
-        for sign, shapes in ((1, self.made), (-1, self.gone)):
+        for sign, shapes in ((1, self.created), (-1, self.removed)):
             for shape, number in shapes.items():
                 for catalog, rows in _rows(edition.name, shape, instance):
                     out[catalog] += sign * rows * number
@@ -99,13 +99,13 @@ class Effect:
         return self.other_files + sum(
             # rows are stored in leaves: parents that are tables stay empty
             sign * _files(edition.name, shape, filled and not shape.place.parent, instance) * number
-            for sign, shapes in ((1, self.made), (-1, self.gone))
+            for sign, shapes in ((1, self.created), (-1, self.removed))
             for shape, number in shapes.items()
         )
 
     def relations(self) -> int:
         """Number of created relations, without their indexes and auxiliary relations."""
-        return sum(self.made.values())
+        return sum(self.created.values())
 
     def add(self, instance: Instance, rows: Counter[str], sign: int = 1) -> None:
         """Add rows that no shape explains."""
@@ -122,14 +122,14 @@ class Effect:
         """Make the effect unknown if the server cannot have such a table, or if the cost model does
         not know its access method.
         """
-        shapes = (*self.made, *self.gone)
+        shapes = (*self.created, *self.removed)
         try:
             for shape in shapes:
                 model.known(edition.name, shape)
         except CatalogError as e:
             other = any(shape.storage is Storage.OTHER for shape in shapes)
             reason = "rows and files of a table with another access method"
-            self.made, self.gone, self.extra, self.other_files = Counter(), Counter(), {}, 0
+            self.created, self.removed, self.extra, self.other_files = Counter(), Counter(), {}, 0
             self.add_unknown(reason if other else REJECTED + e.message)
             if self.table is not None:
                 self.table.known = False
@@ -144,8 +144,8 @@ class Effect:
             self.parts.append(
                 replace(
                     self,
-                    made=self.made.copy(),
-                    gone=self.gone.copy(),
+                    created=self.created.copy(),
+                    removed=self.removed.copy(),
                     extra={instance: rows.copy() for instance, rows in self.extra.items()},
                     unknown=list(self.unknown),
                     may_exist=list(self.may_exist),
@@ -161,13 +161,13 @@ class Effect:
         self.exclusive = self.exclusive or other.exclusive
         self.relations_locked += other.relations_locked
         self.may_exist += other.may_exist
-        self.made += other.made
-        self.gone += other.gone
+        self.created += other.created
+        self.removed += other.removed
         for instance, rows in other.extra.items():
             self.add(instance, rows)
         self.other_files += other.other_files
-        self.leaves_made += other.leaves_made
-        self.leaves_gone += other.leaves_gone
+        self.leaves_created += other.leaves_created
+        self.leaves_removed += other.leaves_removed
         self.new_parts += other.new_parts
         self.minor += other.minor
         for reason in other.unknown:
@@ -175,13 +175,13 @@ class Effect:
 
     def reverse(self, other: Effect) -> None:
         """Reverse the effect of another statement."""
-        self.made += other.gone
-        self.gone += other.made
+        self.created += other.removed
+        self.removed += other.created
         for instance, rows in other.extra.items():
             self.add(instance, rows, -1)
         self.other_files -= other.other_files
-        self.leaves_made += other.leaves_gone
-        self.leaves_gone += other.leaves_made
+        self.leaves_created += other.leaves_removed
+        self.leaves_removed += other.leaves_created
 
     def add_unknown(self, reason: str) -> None:
         """Note what is unknown about the effect, once."""

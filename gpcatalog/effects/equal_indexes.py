@@ -111,12 +111,12 @@ def compared(body: exp.Expression, *, unique: bool) -> tuple[str, str]:
     method = fold(body.args["using"]) if body.args.get("using") is not None else "btree"
     columns, included = body.args["columns"], body.args.get("include") or []
     where, nulls = body.args.get("where"), str(body.args.get("nulls") or "").upper()
-    apart = nulls.removeprefix("NULLS ").strip() not in ("", "DISTINCT")
+    nulls_equal = nulls.removeprefix("NULLS ").strip() not in ("", "DISTINCT")
     plain = [column_of(element.this) for element in columns]
-    if None not in plain and not (included or where or apart or any(map(_class, columns))):
+    if None not in plain and not (included or where or nulls_equal or any(map(_class, columns))):
         same = like_of([str(name) for name in plain], unique, method)
         return same, f"{same}"
-    ends = f"{[column_of(element.this) for element in included]} {apart}"
+    ends = f"{[column_of(element.this) for element in included]} {nulls_equal}"
     texts: list[list[str]] = [[], []]
     for element, name in zip(columns, plain, strict=True):
         for into, form in zip(texts, (_normal, _rough), strict=True):

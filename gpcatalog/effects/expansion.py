@@ -68,8 +68,10 @@ def catalog_type(kind: exp.Expression) -> tuple[str, int]:
     numbers = [int(p.this) for p in params if isinstance(p, exp.Literal) and str(p.this).isdigit()]
     name = _CATALOG_NAMES.get(kind.this)
     if name is None:
-        said = kind.args.get("kind")
-        written = said.sql("greenplum") if isinstance(said, exp.Expression) else str(said)
+        kind_node = kind.args.get("kind")
+        written = (
+            kind_node.sql("greenplum") if isinstance(kind_node, exp.Expression) else str(kind_node)
+        )
         text = written.lower()
         if text.endswith('"') and text != '"char"':
             quoted = re.search(r'"((?:[^"]|"")*)"$', written)
@@ -110,10 +112,10 @@ def storage_of(
         )
     if not edition.greenplum:
         return Storage.HEAP
-    said = options.get("appendonly", options.get("appendoptimized"))
-    if said is None:
+    setting = options.get("appendonly", options.get("appendoptimized"))
+    if setting is None:
         return fallback
-    if said in ("false", "off", "0", "no", "f", "n"):
+    if setting in ("false", "off", "0", "no", "f", "n"):
         return Storage.HEAP
     return Storage.AO_COLUMN if options.get("orientation") == "column" else Storage.AO_ROW
 
@@ -203,7 +205,7 @@ class PartitionExpander:
     table: Table
     zone: ZoneInfo
     table_options: dict[str, str]
-    made: int = 0
+    created: int = 0
 
     def kind(self, level: int) -> str:
         """How the key of a level is ordered."""
@@ -275,8 +277,8 @@ class PartitionExpander:
             )
             for name, lower, upper, closed in self._ranges(element, level):
                 number += 1
-                self.made += 1
-                if self.made > calendar.MOST:
+                self.created += 1
+                if self.created > calendar.MOST:
                     raise Unknown(f"more than {calendar.MOST:,} partitions")
                 relation = named or child_name(parent, level + 1, name or str(number))
                 mine = bounds + (not default)
@@ -290,7 +292,7 @@ class PartitionExpander:
                     upper=upper,
                     closed=closed,
                     listed=listed,
-                    born=self.table.dropped,
+                    dropped_before=self.table.dropped,
                     node=element,
                 )
                 if level + 1 < len(self.table.levels):
@@ -328,7 +330,7 @@ def levels_of(by: exp.Expression) -> list[Level]:
 def template_sizes(edition: Edition, table: Table, zone: ZoneInfo) -> None:
     """Record on each level the number of partitions that its template creates."""
     for number, level in enumerate(table.levels):
-        grower = PartitionExpander(edition, table, zone, table.options)
+        expander = PartitionExpander(edition, table, zone, table.options)
         level.template_parts = 0
         for element in level.template or ():
             bound = element.args.get("bound")
@@ -339,7 +341,7 @@ def template_sizes(edition: Edition, table: Table, zone: ZoneInfo) -> None:
                 sum(
                     1
                     for _ in _range_parts(
-                        element, bound, grower.kind(number), zone, edition.classic
+                        element, bound, expander.kind(number), zone, edition.classic
                     )
                 )
                 if every and isinstance(bound, gx.PartitionRange)

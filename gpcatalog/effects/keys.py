@@ -68,9 +68,9 @@ def object_name(first: str, second: str, label: str) -> str:
     >>> object_name("t", "", "pkey"), len(object_name("t" * 60, "c" * 60, "idx"))
     ('t_pkey', 63)
     """
-    room = NAMEDATALEN - (len(label.encode()) + 1) - bool(second)
+    bytes_left = NAMEDATALEN - (len(label.encode()) + 1) - bool(second)
     one, two = len(first.encode()), len(second.encode())
-    while one + two > room and one + two > 0:
+    while one + two > bytes_left and one + two > 0:
         if one > two:
             one -= 1
         else:
@@ -256,8 +256,8 @@ class Key:
         suffix = (
             ("pkey" if self.like.startswith("primary key") else "key") if self.constraint else "idx"
         )
-        name, taken, number = "", {k.name for k in table.indexes}, 0
-        while not name or name in taken:
+        name, used_names, number = "", {k.name for k in table.indexes}, 0
+        while not name or name in used_names:
             name = object_name(
                 table.name, "" if suffix == "pkey" else self.label, f"{suffix}{number or ''}"
             )

@@ -80,8 +80,8 @@ def _holding(
     else:
         if kind == "text":
             raise Unknown("partition FOR a value of this type")
-        sought = calendar.value(values[0], kind, zone)
-        hit = next((p for p in siblings if _inside(p, sought)), None)
+        value = calendar.value(values[0], kind, zone)
+        hit = next((p for p in siblings if _covers(p, value)), None)
     return hit or next((p for p in siblings if p.default), None)
 
 
@@ -89,22 +89,22 @@ def _listing(
     siblings: Sequence[Partition], value: exp.Expression, kind: str, zone: ZoneInfo
 ) -> Partition | None:
     """The partition that lists a value, compared as text or as a value of the key's type."""
-    wanted = plain(value)
+    text_value = plain(value)
     for part in siblings:
-        if any(plain_text(text) == wanted for text in part.listed):
+        if any(plain_text(text) == text_value for text in part.listed):
             return part
     if kind == "text":
         if any(not p.listed and not p.default for p in siblings):
             raise Unknown("partition with unknown bounds")
         return None
-    sought = calendar.value(value, kind, zone)
+    key_value = calendar.value(value, kind, zone)
     for part in siblings:
         if not part.listed and not part.default:
             raise Unknown("partition with unknown bounds")
         for text in part.listed:
             if (
                 text != "NULL"
-                and calendar.value(exp.Literal.string(plain_text(text)), kind, zone) == sought
+                and calendar.value(exp.Literal.string(plain_text(text)), kind, zone) == key_value
             ):
                 return part
     return None
@@ -153,7 +153,7 @@ def _end(terms: tuple[Term, ...] | None, kind: str, zone: ZoneInfo) -> object:
         return terms[0].sql
 
 
-def _inside(part: Partition, sought: calendar.Value) -> bool:
+def _covers(part: Partition, value: calendar.Value) -> bool:
     if part.default:
         return False
     for edge in (part.lower, part.upper):
@@ -161,11 +161,11 @@ def _inside(part: Partition, sought: calendar.Value) -> bool:
             raise Unknown("partition with unknown bounds")
     low, high = part.lower, part.upper
     try:
-        above = low is None or not sought < low  # type: ignore[operator]
-        below = high is None or sought < high or (part.closed and sought == high)  # type: ignore[operator]
+        above_lower = low is None or not value < low  # type: ignore[operator]
+        below_upper = high is None or value < high or (part.closed and value == high)  # type: ignore[operator]
     except (TypeError, InvalidOperation):  # such as NaN
         raise Unknown("partition with bounds of another type") from None
-    return above and below
+    return above_lower and below_upper
 
 
 def plain(node: exp.Expression) -> str:

@@ -129,20 +129,20 @@ class NotStraight(Exception):
     """The statements that a block runs depend on a database, or cannot be followed."""
 
 
-class _Returned(Exception):
+class _Return(Exception):
     """RETURN: the block has ended."""
 
 
-class _Exited(Exception):
+class _Exit(Exception):
     """EXIT: the loop has ended."""
 
 
-class _Continued(Exception):
+class _Continue(Exception):
     """CONTINUE: this iteration of the loop has ended."""
 
 
 @dataclass(frozen=True)
-class Ran:
+class ExecutedStatement:
     """A statement that a block runs.
 
     text: its SQL; for EXECUTE, all that it runs
@@ -264,12 +264,12 @@ class Block:
         self._kinds = {name: kind for name, (kind, _) in given.items()}
         self._values = {name: value for name, (_, value) in given.items()}
         self._constants = Constants(self._values, own, self._finds)
-        self._ran: list[Ran] = []
+        self._ran: list[ExecutedStatement] = []
         self._steps = 0
         self._size = 0
         self._blocks = 0  # blocks that roll back their statements
 
-    def run(self, body: list[list[str]]) -> list[Ran]:
+    def run(self, body: list[list[str]]) -> list[ExecutedStatement]:
         """Return the statements that run, in their order. Raises NotStraight.
 
         body: words of its statements, as returned by `pieces`
@@ -291,9 +291,9 @@ class Block:
         if queue:
             raise NotStraight
         try:
-            with suppress(_Returned):
+            with suppress(_Return):
                 self._all([node])
-        except (_Exited, _Continued):  # outside of a loop
+        except (_Exit, _Continue):  # outside of a loop
             raise NotStraight from None
         return self._ran
 
@@ -357,7 +357,7 @@ class Block:
         elif node.kind == "block":
             self._undoing(node)
         else:
-            with suppress(_Exited):
+            with suppress(_Exit):
                 self._loop(node)
 
     def _if(self, node: _Node) -> None:
@@ -368,7 +368,7 @@ class Block:
                 for may_run, some in node.branches[n:]:
                     if may_run:  # the condition may call code
                         text = " ".join(["SELECT", *may_run])
-                        self._ran.append(Ran(text, text))
+                        self._ran.append(ExecutedStatement(text, text))
                     self._perhaps(some)
                 return
             if holds:
@@ -384,7 +384,7 @@ class Block:
             if text is None or (text and node.words[0].lower() not in _MAYBE):
                 raise NotStraight
             if text:
-                self._ran.append(Ran(text, " ".join(node.words), maybe=True))
+                self._ran.append(ExecutedStatement(text, " ".join(node.words), maybe=True))
 
     def _undoing(self, node: _Node) -> None:
         """BEGIN … EXCEPTION … END: its statements are rolled back if one fails; its handlers run
@@ -423,7 +423,7 @@ class Block:
         self._steps += 1
         if self._steps > _MOST:
             raise NotStraight
-        with suppress(_Continued):
+        with suppress(_Continue):
             self._all(body)
 
     def _loop(self, node: _Node) -> None:
@@ -463,8 +463,8 @@ class Block:
         return found
 
     def _numbers(self, words: list[str]) -> range:
-        back = words[0].lower() == "reverse"
-        low, high = _split_at(words[back:], "..")
+        reverse = words[0].lower() == "reverse"
+        low, high = _split_at(words[reverse:], "..")
         by: list[str] = []
         if "by" in map(str.lower, high):
             high, by = _split_at(high, "by")
@@ -472,7 +472,7 @@ class Block:
         step = self._value(by) if by else 1
         if not (type(first) is int and type(last) is int and type(step) is int and step > 0):
             raise Unknown("range of a loop")
-        return range(first, last - 1, -step) if back else range(first, last + 1, step)
+        return range(first, last - 1, -step) if reverse else range(first, last + 1, step)
 
     def _series(self, words: list[str]) -> list[Value]:
         """Values of SELECT generate_series(…) and SELECT … FROM generate_series(…)."""
@@ -496,7 +496,7 @@ class Block:
             if len(words) > 1 and words[1].lower() != "when":  # for a loop with a label
                 raise NotStraight
             if len(words) == 1 or self._holds(words[2:]):
-                raise _Exited if word == "exit" else _Continued
+                raise _Exit if word == "exit" else _Continue
             return
         if (value := assigned(words)) is not None and self._assign(words, value):
             return
@@ -505,9 +505,9 @@ class Block:
             raise NotStraight
         self._forget_targets(words, everywhere=word == "get")
         if text:
-            self._ran.append(Ran(text, source))
+            self._ran.append(ExecutedStatement(text, source))
         if word == "return" and not gives_rows(words):
-            raise _Returned
+            raise _Return
 
     def _assign(self, words: list[str], value: list[str]) -> bool:
         """Compute an assignment; return whether that is all it does."""
@@ -531,7 +531,7 @@ class Block:
         self._size += len(text)
         if self._size > _LONGEST:
             raise NotStraight
-        self._ran.append(Ran(text, " ".join(words), executed=True))
+        self._ran.append(ExecutedStatement(text, " ".join(words), executed=True))
 
     def _forget_targets(self, words: list[str], *, everywhere: bool = False) -> None:
         """Remove the values of variables that a statement may set: those after INTO."""

@@ -47,11 +47,11 @@ _DUPLICATES = frozenset(
 )
 
 
-def _same_schema(wanted: str, found: str) -> bool:
-    """Whether the schema of an object is the wanted one; "" is any as `wanted`, and public as
+def _same_schema(required: str, found: str) -> bool:
+    """Whether the schema of an object is the required one; "" is any as `required`, and public as
     `found`.
     """
-    return not wanted or (wanted == (found or "public"))
+    return not required or (required == (found or "public"))
 
 
 class Presence:
@@ -69,8 +69,8 @@ class Presence:
         for (there, one), view in state.views.items():
             if one == name and _same_schema(schema, there):
                 yield "view" if view.rule else "foreign table"
-        made = state.types.made.get(name)
-        if made is not None and made.columns is not None:
+        definition = state.types.definitions.get(name)
+        if definition is not None and definition.columns is not None:
             yield "composite type"
         for there, one in state.sequences:
             if one == name and _same_schema(schema, there):
@@ -95,7 +95,12 @@ class Presence:
         """
         state = self.state
         unread = state.existing is not None or state.opaque or state.extended
-        if unread or state.made_by_code(name) or name.startswith("pg_") or name in _EXTENDED:
+        if (
+            unread
+            or state.may_be_created_by_code(name)
+            or name.startswith("pg_")
+            or name in _EXTENDED
+        ):
             raise Unknown(f"whether {name} exists")
         return False
 
@@ -108,9 +113,9 @@ class Presence:
 
     def type(self, schema: str, name: str) -> bool:
         """Whether there is a type, or the row type of a table. Raises Unknown."""
-        made = self.state.types.made.get(name)
-        if made is not None:
-            if not _same_schema(schema, made.schema or "public"):
+        definition = self.state.types.definitions.get(name)
+        if definition is not None:
+            if not _same_schema(schema, definition.schema or "public"):
                 raise Unknown(f"schema of {name}")
             return True
         if name.startswith("_") or self.state.types.resolved(name, -1)[0]:

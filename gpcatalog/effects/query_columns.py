@@ -257,9 +257,11 @@ def result_of(state: SchemaState, tree: exp.Expression) -> Result | None:
             return None
         columns.append(Column(name, plain, -1))  # the length of a result is not stored
     if len(columns) == 1 and not columns[0].name:
-        said = found[0][1].args.get("kind")
+        kind_node = found[0][1].args.get("kind")
         parts = (
-            said.sql("greenplum").split(".") if isinstance(said, exp.Dot | exp.Identifier) else []
+            kind_node.sql("greenplum").split(".")
+            if isinstance(kind_node, exp.Dot | exp.Identifier)
+            else []
         )
         path = [part.strip('"') if part.startswith('"') else part.lower() for part in parts]
         if columns[0].type == "record":
@@ -271,7 +273,10 @@ def result_of(state: SchemaState, tree: exp.Expression) -> Result | None:
                 or state.known_name(_table_named(*key), state.views) in state.views
             ):
                 return Result(table=key)
-            if path[-1] not in state.types.made or state.types.made[path[-1]].columns is not None:
+            if (
+                path[-1] not in state.types.definitions
+                or state.types.definitions[path[-1]].columns is not None
+            ):
                 return None  # a type of another script, or a composite one
     return Result(tuple(columns)) if columns else None
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.certain import taken
+from gpcatalog.effects.certain import name_in_use
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.keys import fold, qualified
 from gpcatalog.effects.query_columns import columns_of, reads_temporary
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
     from gpcatalog.effects.ties import Name
 
-Look = Callable[["SchemaState", Any], str]
+RefusalCheck = Callable[["SchemaState", Any], str]
 
 
 def refusal(state: SchemaState, tree: exp.Expression) -> str:
     """Why the server rejects a statement; "" if that is not certain."""
     if state.in_transaction and not state.unsure and (what := _needs_no_transaction(state, tree)):
         return f"{what} in a transaction"
-    look = _LOOKS.get(type(tree).__name__)
-    return look(state, tree) if look is not None else ""
+    check = _CHECKS.get(type(tree).__name__)
+    return check(state, tree) if check is not None else ""
 
 
 def _needs_no_transaction(state: SchemaState, tree: exp.Expression) -> str:
@@ -102,7 +102,7 @@ def _view(state: SchemaState, tree: exp.Create) -> str:
     if reads_temporary(state, query):
         return ""  # the view is temporary
     if not tree.args.get("replace"):
-        return taken(state, key)
+        return name_in_use(state, key)
     was = state.views.get(key)
     if (
         state.unsure
@@ -140,23 +140,23 @@ def _sequence(state: SchemaState, tree: exp.Expression) -> str:
         "UNLOGGED",
     ):
         return ""
-    return taken(state, state.new_name(tree.this))
+    return name_in_use(state, state.new_name(tree.this))
 
 
 def _type(state: SchemaState, tree: exp.Expression) -> str:
     schema, name = (
         qualified(tree.this) if isinstance(tree.this, exp.Table) else ("", fold(tree.this))
     )
-    made = state.types.made.get(name)
+    definition = state.types.definitions.get(name)
     if (
         # a base type replaces the shell type of that name
         (type(tree).__name__ == "CreateType" and "AS" not in str(tree.args.get("form") or ""))
         or state.unsure
         or state.existing is not None
-        or made is None
-        or not made.base
+        or definition is None
+        or not definition.base
         or name in state.types.several
-        or made.schema != (schema or state.new_objects)
+        or definition.schema != (schema or state.new_objects)
     ):
         return ""
     return f"type {name} exists"
@@ -176,8 +176,8 @@ def _drop(state: SchemaState, tree: exp.Expression) -> str:
     found: list[Name] = []
     for name in tree.args.get("names") or ():
         key = state.known_name(name, state.views)
-        hiding = state.tables.get(("", key[1]))
-        if hiding is not None and hiding.temporary:
+        temporary = state.tables.get(("", key[1]))
+        if temporary is not None and temporary.temporary:
             continue  # it may have the same name as a view
         if key in state.views and state.views[key].rule:
             if kind == "TABLE":
@@ -185,7 +185,7 @@ def _drop(state: SchemaState, tree: exp.Expression) -> str:
             found.append(key)
             continue
         table = state.find(name) if key not in state.views else None
-        if table is None or table.uncounted or state.guess(name, table):
+        if table is None or table.uncounted or state.why_not_found(name, table):
             continue
         if kind != table.kind:
             return f"{table.title} is a {table.kind.lower()}"
@@ -230,7 +230,7 @@ def _drop_schemas(state: SchemaState, tree: exp.Expression) -> str:
     return ""
 
 
-_LOOKS: dict[str, Look] = {
+_CHECKS: dict[str, RefusalCheck] = {
     "Create": _create,
     "CreateSchema": _schema,
     "CreateSequence": _sequence,

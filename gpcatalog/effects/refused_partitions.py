@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.certain import not_in, sure
+from gpcatalog.effects.certain import is_certain, not_in
 from gpcatalog.effects.keys import child_name, fold
 from gpcatalog.effects.partition_lookup import plain, plain_text
 from gpcatalog.effects.relations import Partition, Table
@@ -37,8 +37,8 @@ def note_bound(
     except Unknown:
         return
     if bound is not None:
-        parent.taken = parent.taken or TakenBounds()
-        parent.taken.add((child.schema, child.name), bound)
+        parent.taken_bounds = parent.taken_bounds or TakenBounds()
+        parent.taken_bounds.add((child.schema, child.name), bound)
 
 
 _STRATEGY = {"BoundFromTo": "range", "BoundIn": "list", "BoundWith": "hash"}
@@ -69,8 +69,8 @@ def bound_problem(state: SchemaState, parent: Table, node: exp.Expression | None
     if bound.default and any(p.default for p in parent.parts):
         return f"{parent.title} has a default partition"
     other = (
-        parent.taken.overlapping(bound, lambda name: name in parent.own_children)
-        if parent.taken is not None
+        parent.taken_bounds.overlapping(bound, lambda name: name in parent.own_children)
+        if parent.taken_bounds is not None
         else None
     )
     if other is None:
@@ -83,7 +83,7 @@ def bound_problem(state: SchemaState, parent: Table, node: exp.Expression | None
 def attach(state: SchemaState, table: Table, action: exp.Expression) -> str:
     """Why the server rejects ATTACH PARTITION."""
     child = state.find(action.this)
-    if child is None or not sure(state, action.this, child):
+    if child is None or not is_certain(state, action.this, child):
         return ""
     if child.parent is not None:
         return f"{child.title} is a partition already"
@@ -158,12 +158,12 @@ def _overlapped(state: SchemaState, table: Table, bound: exp.Expression | None) 
     if new is None:
         return ""
 
-    def there(name: Name) -> bool:
+    def still_overlaps(name: Name) -> bool:
         """Whether a partition of that name still has an overlapping bound."""
         same = (_written(p) for p in table.parts if p.name == name[1])
         return any(one is not None and one.overlaps(new) for one in same)
 
-    other = _bounds(table).overlapping(new, there)
+    other = _bounds(table).overlapping(new, still_overlaps)
     return other[1] if other is not None else ""
 
 

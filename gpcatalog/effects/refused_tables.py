@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.certain import not_in, sure, taken
+from gpcatalog.effects.certain import is_certain, name_in_use, not_in
 from gpcatalog.effects.definition import constraint_names
 from gpcatalog.effects.equal_indexes import column_of
 from gpcatalog.effects.expansion import levels_of
@@ -110,13 +110,13 @@ def refused_table(state: SchemaState, tree: exp.Create) -> str:
     if twice := _twice(found.names):
         return f"constraint {twice} is named twice"
     of = next((p for p in properties if isinstance(p, exp.PartitionedOfProperty)), None)
-    whole = (
+    complete = (
         of is None
         and not any(isinstance(e, gx.LikeClause) for e in elements)
         and not any(isinstance(p, exp.InheritsProperty | gx.OfType) for p in properties)
     )
     return (
-        _clauses(state, properties, found, whole=whole)
+        _clauses(state, properties, found, complete=complete)
         or next((why for r in found.foreign if (why := _reference(state, *r, name))), "")
         or (_partition(state, of, found, temporary=temporary) if of is not None else "")
         or (_relation(state, name) if not temporary else "")
@@ -152,32 +152,32 @@ def _relation(state: SchemaState, name: exp.Expression) -> str:
     `created` compares the name with tables.
     """
     key = state.new_name(name)
-    return "" if key in state.tables else taken(state, key)
+    return "" if key in state.tables else name_in_use(state, key)
 
 
 def _clauses(
-    state: SchemaState, properties: list[exp.Expression], found: _Elements, *, whole: bool
+    state: SchemaState, properties: list[exp.Expression], found: _Elements, *, complete: bool
 ) -> str:
     """What is wrong with keys, the partition key and the distribution key.
 
-    whole: the statement contains all columns
+    complete: the statement contains all columns
     """
     for _, columns in found.keys:
-        if whole and (missing := not_in(columns, found.columns)):
+        if complete and (missing := not_in(columns, found.columns)):
             return f"column {missing} of a key does not exist"
         if twice := _twice(columns):
             return f"column {twice} is twice in a key"
-    if whole and (
+    if complete and (
         missing := next((m for _, c in found.foreign if (m := not_in(c, found.columns))), "")
     ):
         return f"column {missing} of a foreign key does not exist"
     partitioned = any(isinstance(p, gx.PartitionBy) for p in properties)
     for p in properties:
         if isinstance(p, gx.PartitionBy):
-            if why := _partitioned(state, p, properties, found, whole=whole):
+            if why := _partitioned(state, p, properties, found, complete=complete):
                 return why
         elif isinstance(p, exp.DistributedByProperty) and (
-            why := _distributed(p, found, whole=whole, partitioned=partitioned)
+            why := _distributed(p, found, complete=complete, partitioned=partitioned)
         ):
             return why
     return ""
@@ -189,11 +189,11 @@ def _partitioned(
     properties: list[exp.Expression],
     found: _Elements,
     *,
-    whole: bool,
+    complete: bool,
 ) -> str:
     levels = levels_of(by)
     keys = [k for level in levels for k in level.keys]
-    if whole and (missing := not_in((k for k in keys if k), found.columns)):
+    if complete and (missing := not_in((k for k in keys if k), found.columns)):
         return f"column {missing} of the partition key does not exist"
     if not state.edition.greenplum:
         if state.edition.base >= 18 and any(
@@ -218,7 +218,7 @@ def _without_key(columns: Sequence[str], keys: Sequence[str], *, classic: bool) 
     return f"a key without column {missing} of the partition key" if missing else ""
 
 
-def _distributed(by: exp.Expression, found: _Elements, *, whole: bool, partitioned: bool) -> str:
+def _distributed(by: exp.Expression, found: _Elements, *, complete: bool, partitioned: bool) -> str:
     word = str(by.args["kind"])
     if word not in ("HASH", "RANDOM"):
         return "a replicated table cannot be partitioned" if partitioned else ""
@@ -227,7 +227,7 @@ def _distributed(by: exp.Expression, found: _Elements, *, whole: bool, partition
     if word != "HASH":
         return ""
     keys = _names(by.expressions)
-    if whole and (missing := not_in(keys, found.columns)):
+    if complete and (missing := not_in(keys, found.columns)):
         return f"column {missing} of the distribution key does not exist"
     if twice := _twice(keys):
         return f"column {twice} is twice in the distribution key"
@@ -255,25 +255,25 @@ def _reference(
     target = state.find(node.this)
     if (
         target is None
-        or not sure(state, node.this, target)
+        or not is_certain(state, node.this, target)
         or node.args.get("period")
         or (state.edition.greenplum and (target.partitioned or target.levels))
     ):
         return ""
-    wanted = _names(node.expressions)
-    if not wanted:
+    key_columns = _names(node.expressions)
+    if not key_columns:
         primary = next((k for k in target.indexes if k.like.startswith("primary key")), None)
         if primary is None:
             return f"{target.title} has no primary key to reference"
-        wanted = primary.simple if primary.like.endswith(" 0") else ()
-        if not wanted:
+        key_columns = primary.simple if primary.like.endswith(" 0") else ()
+        if not key_columns:
             return ""
-    elif missing := not_in(wanted, [c.name for c in target.columns]):
+    elif missing := not_in(key_columns, [c.name for c in target.columns]):
         return "" if missing == "oid" else f"column {missing} of {target.title} does not exist"
-    if len(wanted) != len(columns):
-        return f"a foreign key of {len(columns)} columns to {len(wanted)}"
-    if not any(_may_be_unique(k, wanted) for k in (*target.indexes, *target.only)):
-        return f"no unique key of {target.title} has the columns ({', '.join(wanted)})"
+    if len(key_columns) != len(columns):
+        return f"a foreign key of {len(columns)} columns to {len(key_columns)}"
+    if not any(_may_be_unique(k, key_columns) for k in (*target.indexes, *target.only)):
+        return f"no unique key of {target.title} has the columns ({', '.join(key_columns)})"
     return ""
 
 
@@ -290,7 +290,7 @@ def _may_be_unique(key: Key, columns: Sequence[str]) -> bool:
 
 def _partition(state: SchemaState, of: exp.Expression, found: _Elements, *, temporary: bool) -> str:
     parent = state.find(of.this)
-    if parent is None or not sure(state, of.this, parent):
+    if parent is None or not is_certain(state, of.this, parent):
         return ""
     if parent.temporary and not temporary:
         return f"a permanent partition of {parent.title}, which is temporary"
@@ -312,10 +312,10 @@ def refused_alter(state: SchemaState, tree: exp.Expression) -> str:
         return ""
     actions = list(tree.args.get("actions") or [])
     actions += [tree.args[one] for one in ("action", "move") if tree.args.get(one) is not None]
-    if not any(type(a).__name__ in _LOOKED_AT for a in actions):
+    if not any(type(a).__name__ in _CHECKED_ACTIONS for a in actions):
         return ""
     table = state.find(name)
-    if table is None or not sure(state, name, table):
+    if table is None or not is_certain(state, name, table):
         return ""
     columns = [c.name for c in table.columns]
     for action in actions:
@@ -330,7 +330,7 @@ def refused_alter(state: SchemaState, tree: exp.Expression) -> str:
     return ""
 
 
-_LOOKED_AT = frozenset(
+_CHECKED_ACTIONS = frozenset(
     (
         "AddColumn",
         "DropColumn",
@@ -411,11 +411,13 @@ def _action(
     if kind == "RenameTo":
         if table.parent is not None or table.temporary:
             return ""
-        return taken(state, (table.schema, fold(action.this)))
+        return name_in_use(state, (table.schema, fold(action.this)))
     if kind == "AttachPartition":
         return attach(state, table, action)
     if kind == "DetachPartition" and action.args.get("concurrently"):
-        default = table.taken is not None and table.taken.default in table.own_children
+        default = (
+            table.taken_bounds is not None and table.taken_bounds.default in table.own_children
+        )
         return "DETACH … CONCURRENTLY of a table with a default partition" if default else ""
     if kind in ("SplitPartition", "AlterPartition") and state.edition.greenplum:
         return split(table, action)
@@ -486,11 +488,11 @@ def refused_index(state: SchemaState, tree: exp.Create) -> str:
     """Why the server rejects a CREATE INDEX."""
     target = tree.this.args["table"]
     table = state.find(target)
-    if table is None or not sure(state, target, table):
+    if table is None or not is_certain(state, target, table):
         return ""
     name = fold(tree.this.args.get("this"))
     exists = any(k.name == name for k in (*table.indexes, *table.only))
-    if name and (exists or taken(state, (table.schema, name))):
+    if name and (exists or name_in_use(state, (table.schema, name))):
         return "" if tree.args.get("exists") else f"{name} exists"
     body = tree.this.args["params"]
     columns = {c.name for c in table.columns} | {"oid"}

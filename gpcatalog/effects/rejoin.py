@@ -60,8 +60,8 @@ def _as_partition(state: SchemaState, table: Table, child: Table) -> Partition |
         or child.checks != table.checks
         or any(set(rows) - set(_CATALOGS) for rows in child.extra.values())
     )
-    born = max(0, table.dropped - child.dropped)
-    if alone or child.toasted != (table.toasted and born < table.toasted_at):
+    dropped_before = max(0, table.dropped - child.dropped)
+    if alone or child.toasted != (table.toasted and dropped_before < table.toasted_at):
         return None
     of = {key.of or key.name for key in table.indexes}
     added = [key for key in child.indexes if key.of not in of]
@@ -69,10 +69,10 @@ def _as_partition(state: SchemaState, table: Table, child: Table) -> Partition |
         return None
     children = [one.copy() for one in child.parts]
     for one in (one for part in children for one in part.walk()):
-        one.born += table.dropped - child.dropped
+        one.dropped_before += table.dropped - child.dropped
         for key in added:
-            below = replace(key, name="", of=key.of or key.name)
-            one.odd = one.odd.with_own(server, below, one.storage, stored=one.is_leaf)
+            partition_key = replace(key, name="", of=key.of or key.name)
+            one.odd = one.odd.with_own(server, partition_key, one.storage, stored=one.is_leaf)
     own = (*added, *child.only)
     rows, columns, files = index_rows(server, own)
     extra = child.extra.get(Instance.SEGMENT.value, Counter())
@@ -89,7 +89,7 @@ def _as_partition(state: SchemaState, table: Table, child: Table) -> Partition |
         name=child.name,
         schema=child.schema if child.schema != table.schema else "",
         storage=child.storage,
-        born=born,
+        dropped_before=dropped_before,
         children=children,
         unlogged=None if child.unlogged == table.unlogged else child.unlogged,
         odd=odd,
@@ -107,7 +107,7 @@ def _figures(state: SchemaState, table: Table, part: Partition) -> Counter[str]:
 
 def _own_figures(state: SchemaState, child: Table) -> Counter[str]:
     """Rows of the two catalogs and files of a separate table."""
-    shapes, beyond, files = state.weigh(child)
+    shapes, beyond, files = state.count_resources(child)
     return _sum(state.edition.name, shapes, beyond[Instance.SEGMENT], files)
 
 

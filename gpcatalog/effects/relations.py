@@ -120,7 +120,7 @@ class Partition:
     closed: bool = False
     listed: tuple[str, ...] = ()
     children: list[Partition] = field(default_factory=list)
-    born: int = 0  # number of columns that the table had dropped before it was created
+    dropped_before: int = 0  # number of columns that the table had dropped before it was created
     node: exp.Expression | None = None
     bound: str = ""
     oid: int = 0  # of a baseline
@@ -152,8 +152,9 @@ class Partition:
 class Level:
     """One level of partitioning: strategy, key columns, and the template for its partitions.
 
-    taken: on Greenplum 6, positions of the template's elements among the subpartitions of one
-        partition, 0 for the default, if ADD PARTITION has changed them; None: consecutive
+    template_positions: on Greenplum 6, positions of the template's elements among the
+        subpartitions of one partition, 0 for the default, if ADD PARTITION has changed them; None:
+        consecutive
     gaps: a partition of it was dropped or split, or it is of a baseline
     """
 
@@ -163,7 +164,7 @@ class Level:
     template_parts: int = 0  # number of partitions that the template creates
     encoded: bool = False  # the template contains column encodings
     doubt: str = ""  # why the template is unknown
-    taken: frozenset[int] | None = None
+    template_positions: frozenset[int] | None = None
     gaps: bool = False
 
 
@@ -196,7 +197,7 @@ class Table:
     )  # partitions that are separate tables in the schema state
     inherited: bool = False  # another table inherits from it
     doubt: str = ""  # what is unknown about its files or rows since it was created
-    made_alone: bool = True  # False: ALTER TABLE added its sequences and keys
+    created_at_once: bool = True  # False: ALTER TABLE added its sequences and keys
     levels: list[Level] = field(default_factory=list)
     parts: list[Partition] = field(default_factory=list)
     distribution: str = ""  # "hash", "random", "replicated", or "" if it is not written
@@ -244,7 +245,7 @@ class Table:
     origin: Partition | None = None
     origin_at: int = 0
     widest: int = 0  # most partitions below one parent, updated by `counted`
-    taken: TakenBounds | None = None  # bounds of its partitions that are separate tables
+    taken_bounds: TakenBounds | None = None  # bounds of its partitions that are separate tables
     spans: TakenBounds | None = None  # bounds of the partitions in `parts` that were read
     # which of its rows in catalogs other than pg_class and pg_attribute are not counted
     not_counted: tuple[str, ...] = ()
@@ -282,7 +283,7 @@ class Table:
             unknown=list(self.unknown),
             options=dict(self.options),
             extra={instance: Counter(rows) for instance, rows in self.extra.items()},
-            taken=self.taken.copy() if self.taken is not None else None,
+            taken_bounds=self.taken_bounds.copy() if self.taken_bounds is not None else None,
             spans=None,
         )
 
@@ -407,22 +408,24 @@ class Table:
                 else keys[level - 1]
             )
             unlogged = self.is_unlogged(part)
-            seen[part.storage, part.born, unlogged, place, part.bounds, key] += 1
-        for (storage, born, unlogged, place, bounds, key), number in seen.items():
-            base = by_storage.get((storage, born, unlogged))
+            seen[part.storage, part.dropped_before, unlogged, place, part.bounds, key] += 1
+        for (storage, dropped_before, unlogged, place, bounds, key), number in seen.items():
+            base = by_storage.get((storage, dropped_before, unlogged))
             if base is None:
                 base = self._later(
-                    replace(self.shape(edition, storage), unlogged=unlogged), edition, born
+                    replace(self.shape(edition, storage), unlogged=unlogged),
+                    edition,
+                    dropped_before,
                 )
-            by_storage[storage, born, unlogged] = base
+            by_storage[storage, dropped_before, unlogged] = base
             found[replace(base, place=place, bounds=bounds, key_columns=key)] += number
         return found
 
     def part_shape(self, edition: Edition, part: Partition) -> Shape:
         """The shape of one partition, as if it were a plain table."""
-        return self._later(self.shape(edition, part.storage), edition, part.born)
+        return self._later(self.shape(edition, part.storage), edition, part.dropped_before)
 
-    def whole_size(self) -> Size | None:
+    def total_size(self) -> Size | None:
         """The size of the table with its partitions; None if it is not of a baseline."""
         if self.size is None:
             return None
@@ -434,7 +437,7 @@ class Table:
         if self.odd_parts:
             alone: Counter[Storage] = Counter()
             for one in (one for part in parts for one in part.walk()):
-                alone[one.storage] += self._lone_directory(one)
+                alone[one.storage] += self._has_extra_directory(one)
                 rows["pg_class"] += one.odd.classes
                 rows["pg_attribute"] += one.odd.attributes
             for storage, number in alone.items():
@@ -447,7 +450,7 @@ class Table:
         if not self.odd_parts:
             return 0
         return sum(
-            one.odd.files + 2 * self._lone_directory(one) * (1 + self.is_unlogged(one))
+            one.odd.files + 2 * self._has_extra_directory(one) * (1 + self.is_unlogged(one))
             for part in parts
             for one in part.walk()
         )
@@ -456,7 +459,7 @@ class Table:
         """Whether a partition is unlogged: as the table is, unless it was exchanged."""
         return self.unlogged if part.unlogged is None else part.unlogged
 
-    def _lone_directory(self, part: Partition) -> bool:
+    def _has_extra_directory(self, part: Partition) -> bool:
         """Whether a partition has a block directory that its shape does not have."""
         return part.odd.directory and not self.indexes
 
@@ -490,10 +493,10 @@ class Table:
         """Add indexes that it had as a partition, with all of its partitions or only for itself."""
         for key in keys:
             top = key.of or key.name
-            below = list(self.relations())
+            partitions = list(self.relations())
             if not self.partitioned:
                 self.indexes.append(key)
-            elif below and all(any(k.of == top for k in part.odd.keys) for part in below):
+            elif partitions and all(any(k.of == top for k in part.odd.keys) for part in partitions):
                 self.drop_odd_keys({top}, edition)
                 self.indexes.append(key)
             else:
@@ -523,13 +526,13 @@ class Table:
         for instance in Instance:
             self.extra.setdefault(instance.value, Counter())[catalog] += number
 
-    def _later(self, shape: Shape, edition: Edition, born: int) -> Shape:
-        """The shape of a partition that was created when `born` columns had been dropped."""
-        if not born:
+    def _later(self, shape: Shape, edition: Edition, dropped_before: int) -> Shape:
+        """The shape of a partition created when `dropped_before` columns had been dropped."""
+        if not dropped_before:
             return shape
-        if self.toasted and born >= self.toasted_at:
+        if self.toasted and dropped_before >= self.toasted_at:
             shape = replace(shape, toastable=self.columns_call_for_toast(edition))
-        return replace(shape, dropped=max(0, shape.dropped - born))
+        return replace(shape, dropped=max(0, shape.dropped - dropped_before))
 
     def each(self, edition: Edition) -> Counter[str]:
         """Rows of each of its relations that are not part of its shape: dependencies of index
@@ -561,7 +564,7 @@ class Table:
             rows.update(auxiliary_rows.foreign_key(len(key.columns), enforced=key.enforced))
         if (
             self.foreign
-            and self.made_alone
+            and self.created_at_once
             and edition.greenplum
             and instance is Instance.COORDINATOR
         ):

@@ -15,7 +15,7 @@ _NOT_COMPARED = frozenset({"kind", "expressions", "include", "definition", "tabl
 
 
 @dataclass(frozen=True)
-class _Stated:
+class _WrittenKey:
     """A key as it is written: its node, its name, and what must be equal so that it is dropped."""
 
     node: exp.Expression
@@ -25,7 +25,7 @@ class _Stated:
 
 
 @dataclass(frozen=True)
-class Repeated:
+class RepeatedKeys:
     """The constraints of a CREATE TABLE that the server drops because they repeat others.
 
     dropped: identities of their nodes; names: the names that other nodes get from them
@@ -41,17 +41,17 @@ class Repeated:
         return own or self.names.get(id(node))
 
 
-NONE = Repeated(frozenset(), {})
+NONE = RepeatedKeys(frozenset(), {})
 
 
-def repeated_keys(elements: Iterable[exp.Expression]) -> Repeated:
+def repeated_keys(elements: Iterable[exp.Expression]) -> RepeatedKeys:
     """Find keys and exclusion constraints that equal an earlier one, or the primary key.
 
     As in transformIndexConstraints of the server, method, columns, condition and deferral are
     compared; names and storage parameters are not. One without a name gets the name of a dropped
     one.
     """
-    kept: dict[tuple[object, ...], _Stated] = {}
+    kept: dict[tuple[object, ...], _WrittenKey] = {}
     dropped: set[int] = set()
     names: dict[int, exp.Expression] = {}
     stated = [one for element in elements for one in _stated(element)]
@@ -62,10 +62,10 @@ def repeated_keys(elements: Iterable[exp.Expression]) -> Repeated:
         dropped.add(id(one.node))
         if first.given is None and one.given is not None:
             names.setdefault(id(first.node), one.given)
-    return Repeated(frozenset(dropped), names)
+    return RepeatedKeys(frozenset(dropped), names)
 
 
-def _stated(element: exp.Expression) -> Iterator[_Stated]:
+def _stated(element: exp.Expression) -> Iterator[_WrittenKey]:
     if isinstance(element, exp.ColumnDef):
         constraints = [
             (c, None) if not isinstance(c, exp.ColumnConstraint) else (c.args.get("kind"), c)
@@ -100,7 +100,7 @@ def _stated(element: exp.Expression) -> Iterator[_Stated]:
             for arg in ("definition", "tablespace"):
                 compared.set(arg, None)
             same = ("exclude", compared.sql("greenplum"), *_deferral(words))
-            yield _Stated(kind, element.args.get("this"), False, same)
+            yield _WrittenKey(kind, element.args.get("this"), False, same)
         elif isinstance(kind, gx.KeyConstraint) and kind.expressions:
             columns = tuple(fold(c) for c in kind.expressions)
             yield _key(kind, element.args.get("this"), columns, words)
@@ -111,7 +111,7 @@ def _key(
     given: exp.Expression | None,
     columns: tuple[str, ...],
     words: list[str],
-) -> _Stated:
+) -> _WrittenKey:
     primary = isinstance(kind, exp.PrimaryKeyColumnConstraint) or (
         kind.args.get("kind") == "PRIMARY KEY"
     )
@@ -121,11 +121,11 @@ def _key(
         if name not in _NOT_COMPARED and value not in (None, [], False)
     )
     included = tuple(fold(c) for c in kind.args.get("include") or ())
-    return _Stated(kind, given, primary, (columns, included, more, *_deferral(words)))
+    return _WrittenKey(kind, given, primary, (columns, included, more, *_deferral(words)))
 
 
 def _deferral(words: Iterable[str]) -> tuple[bool, bool]:
     """Whether a constraint is deferrable, and whether it is initially deferred."""
-    said = {word.upper() for word in words}
-    at_first = "INITIALLY DEFERRED" in said
-    return at_first or "DEFERRABLE" in said, at_first
+    clauses = {word.upper() for word in words}
+    at_first = "INITIALLY DEFERRED" in clauses
+    return at_first or "DEFERRABLE" in clauses, at_first

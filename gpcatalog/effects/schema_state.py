@@ -135,7 +135,7 @@ class SchemaState:
             for place in (("", "public") if one == "public" else (one,))
         )
 
-    def guess(self, name: exp.Expression, table: Table) -> str:
+    def why_not_found(self, name: exp.Expression, table: Table) -> str:
         """Why IF EXISTS may not find a known table; "" if it finds it.
 
         Name without a schema: the known search_path does not contain the schema of the table. Name
@@ -197,14 +197,14 @@ class SchemaState:
         if self.existing is None:
             return False
         schemas = [schema] if schema else self.path or ["public"]
-        told = set(self.existing.schemas_of(name))
+        schemas_found = set(self.existing.schemas_of(name))
         return any(
-            was in told and ((s, name) in self.leaf_of or (was, name) not in self.recalled)
+            was in schemas_found and ((s, name) in self.leaf_of or (was, name) not in self.recalled)
             for s in schemas
             if (was := self.renamed_schemas.get(s, s))
         )
 
-    def made_by_code(self, name: str) -> bool:
+    def may_be_created_by_code(self, name: str) -> bool:
         """Whether code that is not read may have created a relation: it contains the name, or a
         part of the name before or after a "_".
         """
@@ -369,9 +369,9 @@ class SchemaState:
             part.name,
             part.storage,
             columns=[c.of_partition() for c in above.columns],
-            dropped=max(0, above.dropped - part.born),
-            toasted=above.toasted and part.born < above.toasted_at,
-            toasted_at=max(0, above.toasted_at - part.born),
+            dropped=max(0, above.dropped - part.dropped_before),
+            toasted=above.toasted and part.dropped_before < above.toasted_at,
+            toasted_at=max(0, above.toasted_at - part.dropped_before),
             directory=part.odd.directory,
             indexes=[],
             checks=list(above.checks),
@@ -391,7 +391,7 @@ class SchemaState:
         for key in above.indexes:
             child.indexes.append(key.for_partition(child))
         for one in child.relations():
-            one.born += child.dropped - above.dropped
+            one.dropped_before += child.dropped - above.dropped
         rows, columns, files = index_rows(self.edition.name, part.odd.keys)
         child.add_extra("pg_class", part.odd.classes - rows)
         child.add_extra("pg_attribute", part.odd.attributes - columns)
@@ -503,9 +503,9 @@ class SchemaState:
 
     def part_of(self, table: Table, old: str, new: str) -> None:
         """Change the index that indexes of partitions belong to."""
-        for below in self.partitions_of(table):
-            below.indexes = [
-                replace(key, of=new) if key.of == old else key for key in below.indexes
+        for partition in self.partitions_of(table):
+            partition.indexes = [
+                replace(key, of=new) if key.of == old else key for key in partition.indexes
             ]
 
     def has_index(self, table: Table, key: Key) -> bool:
@@ -520,21 +520,21 @@ class SchemaState:
             return False
         if self.edition.greenplum:
             return True
-        below = [
+        partitions = [
             child
             for child in self.partitions_of(table)
             if child.parent == (table.schema, table.name)
         ]
-        return all(any(k.of == own.name for k in child.indexes) for child in below)
+        return all(any(k.of == own.name for k in child.indexes) for child in partitions)
 
     def live_size(self, table: Table) -> Size | None:
         """The size of a table of the baseline with its partitions at the time of the snapshot; None
         for other tables.
         """
-        found = table.whole_size()
+        found = table.total_size()
         for child in self.partitions_of(table) if found is not None else ():
-            below = child.whole_size()
-            found = found if found is None or below is None else found + below
+            child_size = child.total_size()
+            found = found if found is None or child_size is None else found + child_size
         return found
 
     def inheriting(self, table: Table) -> list[Table]:
@@ -576,18 +576,20 @@ class SchemaState:
     @contextmanager
     def changing(self, effect: Effect, *tables: Table) -> Iterator[None]:
         """Add the changes of these tables inside the block to the effect."""
-        measured = [(t, self.weigh(t)) for t in tables]
+        measured = [(t, self.count_resources(t)) for t in tables]
         yield
         for table, (shapes, beyond, files) in measured:
-            after, beyond_after, files_after = self.weigh(table)
-            effect.gone += shapes - after
-            effect.made += after - shapes
+            after, beyond_after, files_after = self.count_resources(table)
+            effect.removed += shapes - after
+            effect.created += after - shapes
             effect.other_files += files_after - files
             for instance in Instance:
                 effect.add(instance, beyond_after[instance])
                 effect.add(instance, beyond[instance], -1)
 
-    def weigh(self, table: Table) -> tuple[Counter[Shape], dict[Instance, Counter[str]], int]:
+    def count_resources(
+        self, table: Table
+    ) -> tuple[Counter[Shape], dict[Instance, Counter[str]], int]:
         """Return relations by shape, and rows (by instance) and files that no shape explains."""
         if not table.known:
             return Counter(), {i: Counter() for i in Instance}, 0
@@ -613,8 +615,8 @@ class SchemaState:
             effect.minor.append(OF_PARTITIONS)
         if keys_of_partitions(self, table):
             effect.minor.append(FOREIGN)
-        shapes, beyond, files = self.weigh(table)
-        effect.gone += shapes
+        shapes, beyond, files = self.count_resources(table)
+        effect.removed += shapes
         effect.other_files -= files
         for instance in Instance:
             effect.add(instance, beyond[instance], -1)
@@ -625,7 +627,7 @@ class SchemaState:
             for instance in Instance:
                 effect.add(instance, auxiliary_rows.sequence(self.edition, instance), -1)
                 effect.add(instance, Counter({"pg_depend": 1}), -1)  # dependency on the column
-        effect.leaves_gone += table.numbers[1] or (0 if table.partitioned else 1)
+        effect.leaves_removed += table.numbers[1] or (0 if table.partitioned else 1)
         effect.relations_locked += sum(shapes.values())
         effect.exclusive = effect.exclusive or (table.schema, table.name) in self.before
         self.forget(table)
@@ -666,8 +668,8 @@ class SchemaState:
         if why := refusal(self, tree):
             return Effect(unknown=[REJECTED + why])
         effect = self._effect_of(tree)
-        for look in AFTER:
-            look(self, tree, effect)
+        for handler in AFTER:
+            handler(self, tree, effect)
         return effect
 
     def _effect_of(self, tree: exp.Expression) -> Effect:

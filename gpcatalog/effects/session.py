@@ -180,8 +180,8 @@ def endings(statements: Iterable[tuple[int, Statement | None]]) -> dict[int, End
             elif depth := _depth(opened, name):  # RELEASE
                 del opened[depth:]
         elif kind == "EndWork":
-            if (back := tree.args.get("savepoint")) is not None:
-                depth = _depth(opened, fold(back))
+            if (savepoint := tree.args.get("savepoint")) is not None:
+                depth = _depth(opened, fold(savepoint))
                 found[opened[depth][1]] = Ending.UNDONE
                 del opened[depth + 1 :]
             else:
@@ -219,5 +219,5 @@ def reverse(effects: Sequence[Effect]) -> Effect:
         found.reverse(effect)
         for reason in effect.unknown:
             found.add_unknown(f"state before the transaction: {reason}")
-    found.made, found.gone = found.made - found.gone, found.gone - found.made
+    found.created, found.removed = found.created - found.removed, found.removed - found.created
     return found

@@ -19,7 +19,7 @@ from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.constants import Constants, converted, kind_of
 from gpcatalog.effects.keys import fold
-from gpcatalog.effects.plpgsql import Block, NotStraight, Ran, Variables, pieces
+from gpcatalog.effects.plpgsql import Block, ExecutedStatement, NotStraight, Variables, pieces
 from gpcatalog.effects.presence import Presence, without_rows
 from gpcatalog.errors import CatalogError
 
@@ -117,7 +117,7 @@ def statements_of(
     found = pieces(body) if language in ("sql", "plpgsql") else None
     if found is None:
         return None
-    ran = [Ran(" ".join(words), " ".join(words)) for words in found]
+    ran = [ExecutedStatement(" ".join(words), " ".join(words)) for words in found]
     if language == "plpgsql":
         try:
             ran = Block(edition, own, given, presence).run(found)
@@ -126,19 +126,19 @@ def statements_of(
     trees: list[exp.Expression] = []
     try:
         for (number, maybe), line in groupby(ran, key=lambda one: (one.undone, one.maybe)):
-            together = list(line)
-            made = _trees(together, edition, harmless)
-            if made is None or (maybe and not all(map(without_rows, made))):
+            block = list(line)
+            block_trees = _trees(block, edition, harmless)
+            if block_trees is None or (maybe and not all(map(without_rows, block_trees))):
                 return None
-            if not (number and presence.fails(made, together[0].caught, trees)):
-                trees += made
+            if not (number and presence.fails(block_trees, block[0].caught, trees)):
+                trees += block_trees
     except Unknown:
         return None
     return trees
 
 
 def _trees(
-    ran: list[Ran], edition: Edition, harmless: Callable[[str], bool]
+    ran: list[ExecutedStatement], edition: Edition, harmless: Callable[[str], bool]
 ) -> list[exp.Expression] | None:
     """Trees of statements; None if one cannot be parsed and may run DDL."""
     trees: list[exp.Expression] = []

@@ -62,7 +62,7 @@ def transaction(state: SchemaState, tree: exp.Expression, kind: str, rolled_back
         _savepoint(state, tree, rolled_back)
         return Effect()
     if (name := tree.args.get("savepoint")) is not None:
-        return _back_to(state, fold(name))
+        return _rollback_to(state, fold(name))
     effect = Effect()
     if commits(tree):
         note_commit(state, effect)
@@ -75,7 +75,7 @@ def transaction(state: SchemaState, tree: exp.Expression, kind: str, rolled_back
         effect = roll_back(state, state.marks[0])
     elif state.in_transaction:
         effect = Effect(unknown=["statements undone by ROLLBACK"])
-    state.hidden.held = []
+    state.hidden.held_queries = []
     state.in_transaction, state.marks, state.savepoints, state.at_commit = False, [], [], []
     if state.outer_defaults is not None:
         state.defaults, state.outer_defaults = state.outer_defaults, None
@@ -115,7 +115,7 @@ def _innermost(state: SchemaState, name: str) -> int | None:
     return found[-1] if found else None
 
 
-def _back_to(state: SchemaState, name: str) -> Effect:
+def _rollback_to(state: SchemaState, name: str) -> Effect:
     """Apply ROLLBACK TO."""
     at = _innermost(state, name)
     mark = None if at is None else state.savepoints[at][1]

@@ -61,13 +61,13 @@ class DefinedType(NamedTuple):
 class Types:
     """Types that the script or a baseline has, by name."""
 
-    made: dict[str, DefinedType] = field(default_factory=dict)
+    definitions: dict[str, DefinedType] = field(default_factory=dict)
     several: set[str] = field(default_factory=set)  # names that several types of a script have
     mixed: set[str] = field(default_factory=set)  # those for which one type is composite
 
     def copy(self) -> Types:
         """An independent copy of the types."""
-        return Types(dict(self.made), set(self.several), set(self.mixed))
+        return Types(dict(self.definitions), set(self.several), set(self.mixed))
 
     def create(self, tree: exp.Expression, path: str = "") -> int | None:
         """Apply CREATE TYPE or CREATE DOMAIN, in schema `path` if none is written. Returns the
@@ -77,13 +77,13 @@ class Types:
             qualified(tree.this) if isinstance(tree.this, exp.Table) else ("", fold(tree.this))
         )
         schema = schema or path
-        before = self.made.get(name)
+        before = self.definitions.get(name)
         columns = self._create(tree, name, schema)
-        made = self.made[name]
-        other = before is not None and before.schema != schema and before[:3] != made[:3]
-        builtin = name in _BUILTIN and made[:2] != (name, -1)
+        definition = self.definitions[name]
+        other = before is not None and before.schema != schema and before[:3] != definition[:3]
+        builtin = name in _BUILTIN and definition[:2] != (name, -1)
         if other or builtin:  # which type a column has depends on its schema, which is not stored
-            self.made[name] = DefinedType("", -1, None, schema)
+            self.definitions[name] = DefinedType("", -1, None, schema)
             self.several.add(name)
             if columns is not None or (before is not None and before.columns is not None):
                 self.mixed.add(name)
@@ -95,16 +95,18 @@ class Types:
         if isinstance(kind, exp.Expression):  # a domain
             base = self.resolved(*catalog_type(kind))[0]
             # a column of a domain has no typmod: a variable length has no limit
-            self.made[name] = DefinedType(
+            self.definitions[name] = DefinedType(
                 base if not base or not toast.toastable(base) else "text", -1, None, schema
             )
         elif "ENUM" in str(tree.args.get("form") or ""):
-            self.made[name] = DefinedType("int4", -1, None, schema)
+            self.definitions[name] = DefinedType("int4", -1, None, schema)
         elif tree.args.get("attributes") is not None or str(tree.args.get("form") or "") == "AS":
             columns = len(tree.args.get("attributes") or ())
-            self.made[name] = DefinedType("record", -1, columns, schema)
+            self.definitions[name] = DefinedType("record", -1, columns, schema)
         else:
-            self.made[name] = DefinedType(*self._base(tree.args.get("options")), None, schema)
+            self.definitions[name] = DefinedType(
+                *self._base(tree.args.get("options")), None, schema
+            )
         return columns
 
     def _base(self, options: exp.Expression | None) -> tuple[str, int]:
@@ -137,11 +139,13 @@ class Types:
         )
         if name in self.several - self.mixed:
             return False  # none of them has rows of its own
-        return name in self.made and not self.made[name].base
+        return name in self.definitions and not self.definitions[name].base
 
     def forget(self) -> None:
         """Note that each of the types may have been dropped."""
-        self.made = {name: made._replace(base="") for name, made in self.made.items()}
+        self.definitions = {
+            name: definition._replace(base="") for name, definition in self.definitions.items()
+        }
 
     def drop(self, kind: exp.Expression) -> tuple[bool, int | None]:
         """Apply DROP TYPE. Returns whether the type was known, and the number of columns of a
@@ -152,7 +156,7 @@ class Types:
             if isinstance(kind, exp.DataType)
             else (fold(kind.args.get("this")), -1)
         )
-        found = self.made.pop(name, None)
+        found = self.definitions.pop(name, None)
         if found is None or name in self.mixed:
             return False, None
         return True, found.columns
@@ -163,21 +167,21 @@ class Types:
         """
         name = fold(tree.this.args.get("this") if isinstance(tree.this, exp.Table) else tree.this)
         new = tree.args.get("rename")
-        if isinstance(new, exp.Identifier) and name in self.made:
-            self.made[fold(new)] = self.made.pop(name)
+        if isinstance(new, exp.Identifier) and name in self.definitions:
+            self.definitions[fold(new)] = self.definitions.pop(name)
         schema = tree.args.get("schema")
-        if isinstance(schema, exp.Identifier) and name in self.made:
-            self.made[name] = self.made[name]._replace(schema=fold(schema))
+        if isinstance(schema, exp.Identifier) and name in self.definitions:
+            self.definitions[name] = self.definitions[name]._replace(schema=fold(schema))
         more = 0
         for action in tree.args.get("actions") or ():
             if str(action.args.get("behavior") or "") == "CASCADE":
                 return None  # tables of this type change, too
             more += str(action.args.get("form") or "").startswith("ADD ATTRIBUTE")
         if more:
-            made = self.made.get(name)
-            if made is None or made.columns is None:
+            definition = self.definitions.get(name)
+            if definition is None or definition.columns is None:
                 return None
-            self.made[name] = made._replace(columns=made.columns + more)
+            self.definitions[name] = definition._replace(columns=definition.columns + more)
         return more
 
     def outer(self, kind: exp.Expression) -> bool:
@@ -194,7 +198,7 @@ class Types:
         """
         if name in _OF_UNKNOWN_SIZE:
             return False
-        return name in self.made or name in _OF_EXTENSIONS or not self.resolved(name, -1)[0]
+        return name in self.definitions or name in _OF_EXTENSIONS or not self.resolved(name, -1)[0]
 
     def resolved(self, name: str, typmod: int) -> tuple[str, int]:
         """The underlying type: for a domain, its base type; "" for an unknown type.
@@ -202,8 +206,8 @@ class Types:
         >>> Types({"mood": DefinedType("int4", -1, None)}).resolved("mood", -1), Types().resolved("mood", -1), Types().resolved("text", -1)
         (('int4', -1), ('', -1), ('text', -1))
         """
-        if name in self.made:
-            return self.made[name][:2]
+        if name in self.definitions:
+            return self.definitions[name][:2]
         plain = toast.type_name(name)
         known = (
             plain in _VARYING

@@ -98,7 +98,7 @@ def verdict_lines(report: Report) -> list[Text]:
         state = Text(worst.severity.word.upper(), style=_STYLE[worst.severity])
         first = text(f": {worst.title}.{incomplete}", "bold")
         return [state + first, text(f"Next: {worst.remedy}.")]
-    reach = _reach(report)
+    reach = _limit_sentence(report)
     if failed:
         state = Text("INCOMPLETE", style="yellow")
         first = text(f": {unread}. The others have no findings.{reach}", "bold")
@@ -109,14 +109,14 @@ def verdict_lines(report: Report) -> list[Text]:
         return [state + first, text("Next: run the audit without --only.")]
     if any(v.state == "over" for v in report.verdicts):
         state = Text("NOTICE", style=_STYLE[Severity.NOTICE])
-        first = text(f": no findings, but limits are violated: {_broken(report)}.", "bold")
+        first = text(f": no findings, but limits are violated: {_violations(report)}.", "bold")
         return [state + first, text("Next: --verbose lists all limits with their sources.")]
     state = Text("OK", style="green") + text(f": no findings.{reach}", "bold")
     following = "nothing to do. Take a snapshot every day to see growth: `gpcatalog snapshot take`."
     return [state, text(f"Next: {following}")]
 
 
-def _reach(report: Report) -> str:
+def _limit_sentence(report: Report) -> str:
     """A sentence with the upper limit that has the highest share used."""
     known = [v for v in report.verdicts if v.share is not None and not v.minimum]
     fullest = max(known, key=lambda v: v.share or 0, default=None)
@@ -128,7 +128,7 @@ def _reach(report: Report) -> str:
     )
 
 
-def _broken(report: Report) -> str:
+def _violations(report: Report) -> str:
     """Violated limits with the current values."""
     return ", ".join(
         f"{v.what} {_amount(v.value, v.unit)}"
@@ -189,13 +189,13 @@ def _settings(report: Report) -> Text:
 # --- findings -------------------------------------------------------------------------------------
 
 
-def finding_table(finding: Finding, *, whole: bool) -> Table:
-    """A finding: title and remedy; whole: also the reason and the confidence."""
+def finding_table(finding: Finding, *, full: bool) -> Table:
+    """A finding: title and remedy; full: also the reason and the confidence."""
     lines = [text(finding.title)]
-    if whole and finding.detail:
+    if full and finding.detail:
         lines.append(text(finding.detail, "dim"))
-    lines.append(text(f"→ {finding.remedy}", "" if whole else "dim"))
-    if whole:
+    lines.append(text(f"→ {finding.remedy}", "" if full else "dim"))
+    if full:
         source = f"; source: {finding.source}" if finding.source else ""
         lines.append(
             text(f"rule {finding.rule}; confidence: {finding.confidence.value}{source}", "dim")
@@ -215,7 +215,7 @@ def findings(found: tuple[Finding, ...], out: Console) -> None:
     if not found:
         out.print(Text("none", style="green"))
     for finding in found:
-        out.print(finding_table(finding, whole=True))
+        out.print(finding_table(finding, full=True))
 
 
 # --- catalogs -------------------------------------------------------------------------------------
@@ -517,7 +517,7 @@ def _limits_line(report: Report) -> str:
         for word in pair
     )
     counted = ", ".join(f"{by[word]} {word}" for word in words if by[word])
-    bad = _broken(report)
+    bad = _violations(report)
     return counted + (f"; violated: {bad}" if bad else "")
 
 
@@ -593,7 +593,7 @@ def _summary(report: Report, out: Console, kept: str) -> None:
     shown: list[RenderableType] = []
     left = LINES - height(*top, *bottom) - 2  # the heading and the line for the remaining findings
     for n, finding in enumerate(report.findings):
-        one = finding_table(finding, whole=False)
+        one = finding_table(finding, full=False)
         lines = height(one)
         if n and lines > left:
             break

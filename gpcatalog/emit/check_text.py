@@ -83,7 +83,7 @@ def _tables(report: CheckReport) -> list[str]:
     return [*out, ""]
 
 
-def _held(report: CheckReport) -> list[str]:
+def _locks(report: CheckReport) -> list[str]:
     """With a baseline: durations of locks on tables of the baseline."""
     out = []
     for t in sorted(
@@ -92,7 +92,7 @@ def _held(report: CheckReport) -> list[str]:
     ):
         first = t.held[0]
         known = [h.seconds for h in t.held if h.seconds is not None]
-        told = size(first.bytes) if first.bytes is not None else "unknown size"
+        total = size(first.bytes) if first.bytes is not None else "unknown size"
         time = (
             ("at least " if len(known) < len(t.held) else "about ") + duration(sum(known))
             if known
@@ -105,7 +105,7 @@ def _held(report: CheckReport) -> list[str]:
         )
         what = f"{plural(len(t.held), 'statement')}{rewrites}"
         out.append(
-            f"  {printable(t.table)} ({plural(first.leaves, 'leaf', 'leaves')}, {told}): {what},"
+            f"  {printable(t.table)} ({plural(first.leaves, 'leaf', 'leaves')}, {total}): {what},"
             f" {time}"
         )
     if not out:
@@ -198,7 +198,7 @@ def pieces(report: CheckReport, *, color: bool = False, explain: bool = False) -
     """The whole report, as text in pieces."""
     for found in report.findings:
         yield "\n".join(_finding(found, color=color, explain=explain)) + "\n\n"
-    yield "\n".join([*_tables(report), *_held(report), *_totals(report), _counts(report)]) + "\n"
+    yield "\n".join([*_tables(report), *_locks(report), *_totals(report), _counts(report)]) + "\n"
 
 
 def render(report: CheckReport, *, color: bool = False, explain: bool = False) -> str:

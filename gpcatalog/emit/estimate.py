@@ -58,16 +58,16 @@ def sentence(estimate: Estimate) -> str:
         if leaves
         else ""
     )
-    said = [
+    clauses = [
         (
             f"{subject(estimate)}: {_rows(chosen)} rows per instance{alone},"
             f" {_files(estimate, chosen)}"
         )
     ]
-    said += [
+    clauses += [
         f"as {other.storage}: {_rows(other)} rows, {_files(estimate, other)}" for other in others
     ]
-    return "; ".join(said) + "."
+    return "; ".join(clauses) + "."
 
 
 def _rows(cost: StorageCost) -> str:

@@ -26,11 +26,11 @@ def _verdict(fleet: FleetReport) -> tuple[str, str]:
         words.append(f"{numbers[Severity.CRITICAL]} critical")
     if numbers[Severity.WARNING]:
         words.append(plural(numbers[Severity.WARNING], "warning"))
-    said = " and ".join(words) or "no warnings"
+    summary = " and ".join(words) or "no warnings"
     clusters = plural(len(fleet.clusters), "cluster")
-    head = f"{clusters}: {said}"
+    head = f"{clusters}: {summary}"
     if failed:
-        head = f"{failed} of {clusters} not read completely; {said} in what was read"
+        head = f"{failed} of {clusters} not read completely; {summary} in what was read"
     if not any(c.cluster is not None and c.cluster.databases for c in fleet.clusters):
         head = f"no database of {clusters} was read"
     worst = bool(numbers[Severity.CRITICAL]) or failed
@@ -124,7 +124,7 @@ def show(fleet: FleetReport, out: Console) -> None:
         out.print(text("no warnings", "green"))
     for finding, places in grouped[:SHOWN]:
         named = msgspec.structs.replace(finding, title=f"{listed(places, NAMES)}: {finding.title}")
-        out.print(finding_table(named, whole=False))
+        out.print(finding_table(named, full=False))
     _more(len(grouped), out)
 
 

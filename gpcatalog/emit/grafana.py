@@ -262,7 +262,7 @@ def _panel(panel: Panel, number: int, x: int, y: int) -> dict[str, Any]:
     """The panel in the format of Grafana."""
     instant = panel.kind != "timeseries"
     table = panel.kind == "table"
-    made: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": number,
         "title": panel.title,
         "description": panel.description,
@@ -287,19 +287,19 @@ def _panel(panel: Panel, number: int, x: int, y: int) -> dict[str, Any]:
         "options": {},
     }
     if table:
-        made["transformations"] = [
+        fields["transformations"] = [
             {"id": "organize", "options": {"excludeByName": {"Time": True, "__name__": True}}},
             {"id": "sortBy", "options": {"sort": [{"field": "Value", "desc": True}]}},
         ]
     if panel.kind in ("stat", "bargauge"):
-        made["options"] = {
+        fields["options"] = {
             "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
             "orientation": "horizontal" if panel.kind == "bargauge" else "auto",
         }
     if panel.kind == "timeseries":
         # snapshots are taken once an hour or once a day: draw a line between them
-        made["fieldConfig"]["defaults"]["custom"] = {"spanNulls": True, "showPoints": "auto"}
-    return made
+        fields["fieldConfig"]["defaults"]["custom"] = {"spanNulls": True, "showPoints": "auto"}
+    return fields
 
 
 def dashboard() -> str:

@@ -109,7 +109,7 @@ def show(growth: Growth, out: Console) -> None:
 
 def _series(growth: Growth, out: Console) -> None:
     long = growth.days >= 1
-    looked_at = out.file.isatty()  # color can be forced for a file, sparklines cannot
+    on_terminal = out.file.isatty()  # color can be forced for a file, sparklines cannot
     rows = []
     for s in growth.series:
         then = next(v for v in s.values if v is not None)
@@ -117,7 +117,7 @@ def _series(growth: Growth, out: Console) -> None:
         row += [signed(s.per_day, s.unit), signed(s.per_day * 7 if s.per_day is not None else None, s.unit)] if long else [
             signed(s.change, s.unit)
         ]  # fmt: skip
-        if looked_at:
+        if on_terminal:
             row.append(spark(s.values, 12))
         rows.append(row)
     heads = [
@@ -125,7 +125,7 @@ def _series(growth: Growth, out: Console) -> None:
         "first",
         "last",
         *(("per day", "per week") if long else ("change",)),
-        *(("",) if looked_at else ()),
+        *(("",) if on_terminal else ()),
     ]
     out.print()
     out.print(table("", heads, rows))

@@ -86,27 +86,27 @@ def segments_chart(points: Sequence[Point]) -> str:
 
 def latency_chart(growth: Growth) -> str:
     """Draw the duration of a catalog scan against the number of leaves."""
-    wanted = [c for c in growth.curves if c.what.startswith("catalog scan")]
-    xs = {x for c in wanted for x, _ in c.points}
+    curves = [c for c in growth.curves if c.what.startswith("catalog scan")]
+    xs = {x for c in curves for x, _ in c.points}
     if len(xs) < 2:
         return ""
     low, high = min(xs), max(xs)
     found, slopes = [], []
-    for kind, c in zip("ac", wanted, strict=False):
+    for kind, c in zip("ac", curves, strict=False):
         found.append(Curve(c.what, c.points, kind, dots=True))
         if c.slope is not None and c.base is not None:
             line = [(x, c.base + c.slope * x / 10_000) for x in (low, high)]
             found.append(Curve(f"this server: {c.slope:.1f} ms / 10,000", line, kind))
             slopes.append(f"{c.slope:.1f} ms")
-    published = wanted[0].published
+    published = curves[0].published
     if published is not None:
-        start = min(y for c in wanted for x, y in c.points if x == low)
+        start = min(y for c in curves for x, y in c.points if x == low)
         line = [(low, start), (high, start + published * (high - low) / 10_000)]
         found.append(Curve(f"published: {published:.0f} ms / 10,000", line, "b", dashed=True))
     own = (
         f"Every 10,000 leaves add {' and '.join(slopes)} on this server."
         if slopes
-        else f"Slope of this server: {wanted[0].state}."
+        else f"Slope of this server: {curves[0].state}."
     )
     title = "Duration of a catalog scan by number of leaves"
 
@@ -141,14 +141,14 @@ def forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
     ahead = project(known)
     if ahead is not None:
         found.append(Curve("forecast", [ahead.start, ahead.end], "b", dashed=True))
-        (last, start), (far, _) = ahead.start, ahead.end
-        band = [(last, start, start), (far, ahead.low, ahead.high)]
-        text = f"Tables and leaf partitions, and a forecast for the next {duration(far - last)}."
+        (last, start), (end, _) = ahead.start, ahead.end
+        band = [(last, start, start), (end, ahead.low, ahead.high)]
+        text = f"Tables and leaf partitions, and a forecast for the next {duration(end - last)}."
     else:
         text = "A forecast needs five snapshots over more than a day."
     limit = LEAVES_CEILING_AO_ROW
     top = max([v for _, v in known] + [h for _, _, h in band])
-    near = (
+    limit_line = (
         (limit.value, f"{count(limit.value)}: {limit.source}")
         if 3 * top > limit.value and is_greenplum(points[-1].head.generation)
         else None
@@ -160,7 +160,7 @@ def forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
         x_text=lambda x: f"{datetime.fromtimestamp(x, UTC):{form}}",
         y_text=count,
         band=band,
-        limit=near,
+        limit=limit_line,
     )
     return figure(
         chart.title,

@@ -155,7 +155,7 @@ def figure(title: str, text: str, chart: str, data: Data, source: str = "") -> s
     """
     if not chart:
         return ""
-    below = f'<p class="source">{prose(ended(source))}</p>' if source else ""
+    source_text = f'<p class="source">{prose(ended(source))}</p>' if source else ""
     note = f"<p class=source>{safe(data.note)}</p>" if data.note else ""
     numbers = (
         "<details><summary>Numbers of this chart</summary>"
@@ -163,7 +163,7 @@ def figure(title: str, text: str, chart: str, data: Data, source: str = "") -> s
     )
     return (
         f"<figure><figcaption><h3>{safe(title)}</h3><p>{safe(text)}</p></figcaption>"
-        f"{chart}{below}{numbers}</figure>"
+        f"{chart}{source_text}{numbers}</figure>"
     )
 
 

@@ -184,7 +184,7 @@ def _files(report: Report, database: str) -> list[Family]:
     return [by_part, instances, buckets, total, filled, removable, hosts, sample]
 
 
-def _judged(report: Report, database: str) -> list[Family]:
+def _audit_families(report: Report, database: str) -> list[Family]:
     limits = Family(
         "gpcatalog_limit_ratio",
         "Current value divided by the limit; 1 is the limit.",
@@ -210,7 +210,7 @@ def _judged(report: Report, database: str) -> list[Family]:
         probes.add(
             sum(1 for c in report.coverage if c.status == status), database=database, status=status
         )
-    held = Family(
+    horizon = Family(
         "gpcatalog_horizon_transactions",
         (
             "Age in transactions of the oldest session, prepared transaction or slot that"
@@ -218,11 +218,11 @@ def _judged(report: Report, database: str) -> list[Family]:
         ),
     )
     if any(c.probe == "horizon" and c.status == "read" for c in report.coverage):
-        held.add(
+        horizon.add(
             max((h.xid_age for h in report.holders if h.xid_age is not None), default=0),
             database=database,
         )
-    return [limits, findings, by_rule, probes, held, *_instances_state(report, database)]
+    return [limits, findings, by_rule, probes, horizon, *_instances_state(report, database)]
 
 
 def _upkeep(report: Report, database: str) -> list[Family]:
@@ -388,19 +388,19 @@ def families(report: Report, timings: Sequence[Timing], *, top: int = 10) -> lis
         1, database=database, product=server.product, version=server.version, generation=server.generation, host=server.host,
         port=str(server.port),
     )  # fmt: skip
-    taken = Family("gpcatalog_snapshot_timestamp_seconds", "Time of the snapshot.")
-    taken.add(report.taken.taken_at.timestamp(), database=database)
-    took = Family("gpcatalog_snapshot_duration_seconds", "Duration of the snapshot.")
-    took.add(report.taken.seconds, database=database)
+    snapshot_time = Family("gpcatalog_snapshot_timestamp_seconds", "Time of the snapshot.")
+    snapshot_time.add(report.taken.taken_at.timestamp(), database=database)
+    duration = Family("gpcatalog_snapshot_duration_seconds", "Duration of the snapshot.")
+    duration.add(report.taken.seconds, database=database)
     return [
         who,
-        taken,
-        took,
+        snapshot_time,
+        duration,
         *_catalogs(report, database),
         *_census(report, database),
         *_files(report, database),
         *_auxiliary(report, database),
-        *_judged(report, database),
+        *_audit_families(report, database),
         *_upkeep(report, database),
         *_top(report, database, top),
         *_timings(timings, database),

@@ -57,10 +57,10 @@ def _output(
     state: int, head: str, findings: Sequence[Finding], performance: Iterable[str]
 ) -> tuple[str, int]:
     lines = [f"GPCATALOG {WORDS[state]} - {_plain(head)}"]
-    values, room = [], LONGEST
+    values, bytes_left = [], LONGEST
     for value in performance:
-        room -= len(value.encode()) + 1
-        if room < 0:
+        bytes_left -= len(value.encode()) + 1
+        if bytes_left < 0:
             break
         values.append(value)
     listed = [f for f in findings if f.severity >= Severity.WARNING]

@@ -195,12 +195,12 @@ def thinned(points: list[CurvePoint], most: int = POINTS_SHOWN) -> list[CurvePoi
     if len(distinct) <= most:
         return distinct
     top = max(1, distinct[-1].rewrite)
-    wanted = {0, len(distinct) - 1} | {n for n, p in enumerate(distinct) if p.chosen}
-    marks = most - len(wanted)
+    positions = {0, len(distinct) - 1} | {n for n, p in enumerate(distinct) if p.chosen}
+    marks = most - len(positions)
     for k in range(1, marks + 1):
-        left = [n for n in range(len(distinct)) if n not in wanted]
-        wanted.add(min(left, key=lambda n: abs(distinct[n].rewrite - top * k / (marks + 1))))
-    return [distinct[n] for n in sorted(wanted)]
+        left = [n for n in range(len(distinct)) if n not in positions]
+        positions.add(min(left, key=lambda n: abs(distinct[n].rewrite - top * k / (marks + 1))))
+    return [distinct[n] for n in sorted(positions)]
 
 
 def _curve(points: list[CurvePoint], out: Console) -> None:
@@ -279,13 +279,13 @@ def _limits(plan: Plan, out: Console) -> None:
     shown: dict[str, Callable[[float], str]] = {"bytes": size, "s": duration}
     rows = []
     for x in plan.limits:
-        say = shown.get(x.unit, count)
+        to_text = shown.get(x.unit, count)
         rows.append(
             (
                 f"{x.name} ({x.source})",
-                say(x.before),
-                say(x.after),
-                say(x.limit),
+                to_text(x.before),
+                to_text(x.after),
+                to_text(x.limit),
                 "ok" if x.kept else "exceeded",
             )
         )
@@ -393,14 +393,14 @@ def _ways(plan: Plan, out: Console) -> None:
     if not plan.merge_ways:
         return
     found = {w.way: w for w in plan.merge_ways}
-    ours, theirs = found["scripts"], found["MERGE PARTITIONS"]
+    swaps, statements = found["scripts"], found["MERGE PARTITIONS"]
     _line(
         out,
-        f"merges take about {duration(ours.seconds)}: readers wait {duration(ours.waiting)} of it"
-        f" with the scripts of migrate, and {duration(theirs.waiting)} with MERGE PARTITIONS"
+        f"merges take about {duration(swaps.seconds)}: readers wait {duration(swaps.waiting)} of it"
+        f" with the scripts of migrate, and {duration(statements.waiting)} with MERGE PARTITIONS"
         " (--merge-partitions), which takes as long",
     )
-    _line(out, f"(estimates; {ours.source})")
+    _line(out, f"(estimates; {swaps.source})")
 
 
 def explain(table_plan: TablePlan, rows: list[Row], weights: Weights, out: Console) -> None:

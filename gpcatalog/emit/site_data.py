@@ -108,8 +108,8 @@ def _catalogs(points: Sequence[Point]) -> list[tuple[str, int, list[list[int | N
     found: dict[tuple[str, int], list[list[int | None]]] = {}
     for at, point in enumerate(points):
         now: dict[tuple[str, int], list[int | None]] = {
-            (relation, content): [held.rows, held.bytes]
-            for (content, relation), held in point.held.items()
+            (relation, content): [catalog.rows, catalog.bytes]
+            for (content, relation), catalog in point.held.items()
         }
         for key in (*found, *(key for key in now if key not in found)):
             steps = found.setdefault(key, [])

@@ -43,14 +43,14 @@ def _verdict(
     words = [f"{count(critical)} critical"] if critical else []
     if warnings:
         words.append(plural(warnings, "warning"))
-    said = " and ".join(words) or "no warnings"
+    summary = " and ".join(words) or "no warnings"
     level = "critical" if critical or unread else "warning" if warnings else ""
     of = plural(clusters, "cluster")
     if unread and not members:
         return f"no database of {of} was read", level
     if unread:
-        said = f"{count(len(unread))} not read; {said} in the others"
-    return f"{plural(len(members), 'database')} of {of}: {said}", level
+        summary = f"{count(len(unread))} not read; {summary} in the others"
+    return f"{plural(len(members), 'database')} of {of}: {summary}", level
 
 
 # --- limits ---------------------------------------------------------------------------------------
@@ -147,8 +147,8 @@ def _state(s: Summary) -> Markup:
     numbers = ", ".join(plural(s.counts[w], w, many) for w, many in words if s.counts.get(w))
     # without counts, show the verdict itself: which probes were not read, or which limits are
     # violated
-    said = numbers or (short(s.headline, 120) if s.state != "ok" else "")
-    note = f"<small>{safe(said)}</small>" if said else ""
+    note_text = numbers or (short(s.headline, 120) if s.state != "ok" else "")
+    note = f"<small>{safe(note_text)}</small>" if note_text else ""
     return Markup(f"<span class=tag>{safe(s.state)}</span>{note}")
 
 
@@ -164,12 +164,12 @@ def _bytes(value: int | None) -> str:
 
 def _row(m: Member, limit: _Limit | None) -> tuple[Cell, ...]:
     s = m.summary
-    taken = f"{s.taken_at:%Y-%m-%d %H:%M}"
+    time_text = f"{s.taken_at:%Y-%m-%d %H:%M}"
     return (
         Markup(f"{link(m.place, m.page)}<small>{safe(f'{s.product} {s.version}')}</small>"),
         _state(s),
         (limit.reached.partition(" (")[0], limit.what) if limit else "none known",
-        Markup(f'<time datetime="{s.taken_at:%Y-%m-%dT%H:%MZ}">{taken}</time>'),
+        Markup(f'<time datetime="{s.taken_at:%Y-%m-%dT%H:%MZ}">{time_text}</time>'),
         "?" if s.partitions is None else count(s.partitions),
         _trend(s),
         _bytes(s.catalog_bytes),

@@ -240,9 +240,9 @@ def bars(title: str, rows: Sequence[Bar], *, label_letters: int = 20) -> str:
     step, height = 22.0, 22.0 * len(rows) + 4
     longest = max(len(cut(r.label, label_letters)) for r in rows)
     left = min(WIDTH * 0.44, longest * _LETTER + _GAP)
-    room = max(len(r.note) for r in rows) * _LETTER + _GAP
+    note_width = max(len(r.note) for r in rows) * _LETTER + _GAP
     most = max(sum(max(0.0, v) for v, _ in r.parts) for r in rows) or 1
-    span = WIDTH - left - room
+    span = WIDTH - left - note_width
     body = []
     for n, row in enumerate(rows):
         y = n * step + 4

@@ -64,7 +64,7 @@ def console(color: Color = Color.AUTO, *, stderr: bool = False) -> Console:
     plain = color is Color.NEVER or (
         color is Color.AUTO and ("NO_COLOR" in os.environ or not stream.isatty())
     )
-    made = _Console(
+    terminal = _Console(
         file=stream if stream.isatty() else cast("IO[str]", _WithoutTrailingBlanks(stream)),
         markup=False,
         emoji=False,
@@ -75,9 +75,9 @@ def console(color: Color = Color.AUTO, *, stderr: bool = False) -> Console:
         legacy_windows=False,
     )
     if not stream.isatty():
-        made.width = int(os.environ.get("COLUMNS") or 80)
-    made.width = max(40, min(made.width, WIDEST))
-    return made
+        terminal.width = int(os.environ.get("COLUMNS") or 80)
+    terminal.width = max(40, min(terminal.width, WIDEST))
+    return terminal
 
 
 def text(value: str, style: str = "") -> Text:
@@ -102,7 +102,7 @@ def table(
     """A table without borders. The first `left` columns are names and may wrap; the others are
     numbers, aligned to the right.
     """
-    made = Table(
+    grid = Table(
         box=None,
         title=title or None,
         title_justify="left",
@@ -113,9 +113,9 @@ def table(
     )
     for n, head in enumerate(heads):
         if n < left:
-            made.add_column(head, overflow="fold", header_style="dim")
+            grid.add_column(head, overflow="fold", header_style="dim")
         else:
-            made.add_column(head, justify="right", no_wrap=True, header_style="dim")
+            grid.add_column(head, justify="right", no_wrap=True, header_style="dim")
     for n, row in enumerate(rows):
-        made.add_row(*(text(cell) for cell in row), style=styles[n] if styles else None)
-    return made
+        grid.add_row(*(text(cell) for cell in row), style=styles[n] if styles else None)
+    return grid

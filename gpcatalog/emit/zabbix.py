@@ -293,7 +293,7 @@ def _item(found: Discovery, item: Item) -> dict[str, Any]:
         step |= {"error_handler": "CUSTOM_VALUE", "error_handler_params": item.missing}
     else:  # an unknown value is discarded, and the item remains supported
         step |= {"error_handler": "DISCARD_VALUE"}
-    made: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "uuid": _id("item", found.key, item.key),
         "name": f"{found.title}: {item.name}",
         "type": "DEPENDENT",
@@ -306,7 +306,7 @@ def _item(found: Discovery, item: Item) -> dict[str, Any]:
         "tags": [{"tag": "component", "value": found.key}],
     }
     if item.triggers:
-        made["trigger_prototypes"] = [
+        fields["trigger_prototypes"] = [
             {
                 "uuid": _id("trigger", found.key, item.key, str(n)),
                 "expression": t.condition.replace("{item}", f"/{NAME}/{key}"),
@@ -317,7 +317,7 @@ def _item(found: Discovery, item: Item) -> dict[str, Any]:
             }
             for n, t in enumerate(item.triggers)
         ]
-    return {name: value for name, value in made.items() if value != ""}
+    return {name: value for name, value in fields.items() if value != ""}
 
 
 def _discovery(found: Discovery) -> dict[str, Any]:

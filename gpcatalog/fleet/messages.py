@@ -23,27 +23,27 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     files: FileChoice
 
 
-class Listed(msgspec.Struct, frozen=True, tag="listed"):
+class DatabaseList(msgspec.Struct, frozen=True, tag="listed"):
     """The databases that will be read."""
 
     databases: list[str]
 
 
-class Reading(msgspec.Struct, frozen=True, tag="reading"):
+class ReadProgress(msgspec.Struct, frozen=True, tag="reading"):
     """The part of a database that is being read now."""
 
     database: str
     what: str
 
 
-class Taken(msgspec.Struct, frozen=True, tag="snapshot"):
+class NewSnapshot(msgspec.Struct, frozen=True, tag="snapshot"):
     """A snapshot that was taken."""
 
     database: str
     path: str
 
 
-class Failed(msgspec.Struct, frozen=True, tag="failed"):
+class Failure(msgspec.Struct, frozen=True, tag="failed"):
     """A database that could not be read; with an empty database name, the whole cluster."""
 
     database: str
@@ -51,4 +51,4 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     exit_code: int
 
 
-Message = Listed | Reading | Taken | Failed
+Message = DatabaseList | ReadProgress | NewSnapshot | Failure

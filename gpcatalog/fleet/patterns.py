@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 
 def choose(
-    there: Iterable[str], wanted: Sequence[str], exclude: Sequence[str]
+    databases: Iterable[str], patterns: Sequence[str], exclude: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """Return the existing databases that are chosen, and the chosen names (not patterns) that do
     not exist.
@@ -19,11 +19,11 @@ def choose(
     def left_out(name: str) -> bool:
         return any(fnmatch.fnmatchcase(name, p) for p in exclude)
 
-    known = list(there)
+    known = list(databases)
     found = [
         name
         for name in known
-        if any(fnmatch.fnmatchcase(name, p) for p in wanted) and not left_out(name)
+        if any(fnmatch.fnmatchcase(name, p) for p in patterns) and not left_out(name)
     ]
-    exact = [p for p in wanted if not set(p) & set("*?[") and not left_out(p)]
+    exact = [p for p in patterns if not set(p) & set("*?[") and not left_out(p)]
     return found, [name for name in exact if name not in known]

@@ -21,11 +21,11 @@ import msgspec
 
 from gpcatalog.errors import Exit
 from gpcatalog.fleet import WORKER
-from gpcatalog.fleet.messages import Failed, Job, Listed, Message, Reading, Taken
+from gpcatalog.fleet.messages import DatabaseList, Failure, Job, Message, NewSnapshot, ReadProgress
 from gpcatalog.model import secrets
 
 GRACE = 15.0  # seconds for a worker to close its sessions before it is killed
-_LINES = msgspec.json.Decoder(Listed | Reading | Taken | Failed)
+_LINES = msgspec.json.Decoder(DatabaseList | ReadProgress | NewSnapshot | Failure)
 _ORDER = (Exit.CLEAN, Exit.FINDINGS, Exit.USAGE, Exit.REFUSED, Exit.UNREACHABLE, Exit.INTERNAL)
 
 
@@ -73,7 +73,7 @@ class _Worker:
     text: bytes = b""
     done: bool = False
 
-    def take(self, piece: bytes, notify: Callable[[str, Message], None]) -> None:
+    def process_output(self, piece: bytes, notify: Callable[[str, Message], None]) -> None:
         """Process output of the worker process."""
         *lines, self.text = (self.text + piece).split(b"\n")
         for line in lines:
@@ -84,13 +84,13 @@ class _Worker:
                 self.run.error = f"its process wrote something else: {words[:200]}"
                 self.run.fail(Exit.INTERNAL)
                 continue
-            if isinstance(message, Listed):
+            if isinstance(message, DatabaseList):
                 self.pending = set(message.databases)
                 self.done = not self.pending
-            elif isinstance(message, Taken):
+            elif isinstance(message, NewSnapshot):
                 self.pending.discard(message.database)
                 self.run.snapshots[message.database] = Path(message.path)
-            elif isinstance(message, Failed):
+            elif isinstance(message, Failure):
                 self.run.fail(message.exit_code)
                 if message.database:
                     self.pending.discard(message.database)
@@ -117,8 +117,8 @@ class _Worker:
             self.run.fail(Exit.UNREACHABLE)
         elif code != 0 or (self.pending and not self.done):
             self.errors.seek(0)
-            said = self.errors.read().decode("utf-8", "replace").strip().splitlines()
-            words = secrets.masked(said[0].removeprefix("gpcatalog: ")) if said else ""
+            lines = self.errors.read().decode("utf-8", "replace").strip().splitlines()
+            words = secrets.masked(lines[0].removeprefix("gpcatalog: ")) if lines else ""
             self.run.error = f"its process ended with {code}" + (f": {words}" if words else "")
             self.run.fail(Exit.INTERNAL)
         for name in sorted(self.pending):
@@ -192,7 +192,7 @@ def read_all(
                     worker = key.data
                     piece = os.read(key.fd, 1 << 16)
                     if piece:
-                        worker.take(piece, notify)
+                        worker.process_output(piece, notify)
                         continue
                     selector.unregister(key.fileobj)
                     busy.remove(worker)
@@ -200,7 +200,7 @@ def read_all(
             _stop(busy)
             for worker in busy:
                 assert worker.process.stdout is not None
-                worker.take(worker.process.stdout.read(), notify)
+                worker.process_output(worker.process.stdout.read(), notify)
                 yield worker.end(late)
             busy = []
             for name, _ in waiting:

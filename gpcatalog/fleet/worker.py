@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpcatalog.errors import CatalogError, Exit, raise_if_interrupted
-from gpcatalog.fleet.messages import Failed, Job, Listed, Message, Reading, Taken
+from gpcatalog.fleet.messages import DatabaseList, Failure, Job, Message, NewSnapshot, ReadProgress
 from gpcatalog.fleet.patterns import choose
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _databases(job: Job, base: str, timeouts: Timeouts) -> list[str]:
             ) from None
 
 
-def _take(job: Job, conninfo: str, name: str, send: Callable[[Message], None]) -> str:
+def _take_snapshot(job: Job, conninfo: str, name: str, send: Callable[[Message], None]) -> str:
     """Take the snapshot of one database and return its path. Raises CatalogError."""
     from gpcatalog.probes.collect import collect
     from gpcatalog.probes.connection import connect
@@ -47,7 +47,7 @@ def _take(job: Job, conninfo: str, name: str, send: Callable[[Message], None]) -
         collect(
             session,
             path,
-            lambda what: send(Reading(name, what)),
+            lambda what: send(ReadProgress(name, what)),
             definitions=not job.folder,
             files=job.files,
         )
@@ -64,31 +64,31 @@ def read_cluster(job: Job, send: Callable[[Message], None]) -> None:
     limits = Timeouts(statement_ms=job.statement_ms, lock_ms=job.lock_ms)
     try:
         entry = parameters(job.conninfo).get("dbname") or MAINTENANCE
-        there = _databases(job, of_database(job.conninfo, entry), limits)
+        existing = _databases(job, of_database(job.conninfo, entry), limits)
     except CatalogError as e:
-        send(Failed("", e.reason, int(e.exit_code)))
+        send(Failure("", e.reason, int(e.exit_code)))
         return
-    wanted, absent = choose(there, job.databases, job.exclude)
-    send(Listed(wanted))
+    databases, absent = choose(existing, job.databases, job.exclude)
+    send(DatabaseList(databases))
     for name in absent:
         send(
-            Failed(
+            Failure(
                 name,
                 "there is no such database, or it does not accept connections of this role",
                 int(Exit.UNREACHABLE),
             )
         )
-    if not wanted and not absent:
-        send(Failed("", "no database matches the patterns", int(Exit.USAGE)))
-    for name in wanted:
+    if not databases and not absent:
+        send(Failure("", "no database matches the patterns", int(Exit.USAGE)))
+    for name in databases:
         try:
-            path = _take(job, of_database(job.conninfo, name), name, send)
+            path = _take_snapshot(job, of_database(job.conninfo, name), name, send)
         except CatalogError as e:
             raise_if_interrupted()
-            send(Failed(name, e.reason, int(e.exit_code)))
+            send(Failure(name, e.reason, int(e.exit_code)))
         except Exception as e:  # a bug in one database must not hide the others
             raise_if_interrupted()
             text = " ".join(str(e).split())[:300]
-            send(Failed(name, f"internal error: {type(e).__name__}: {text}", int(Exit.INTERNAL)))
+            send(Failure(name, f"internal error: {type(e).__name__}: {text}", int(Exit.INTERNAL)))
         else:
-            send(Taken(name, path))
+            send(NewSnapshot(name, path))

@@ -29,12 +29,12 @@ from gpcatalog.model.timing import Curve, Timing
 
 DAY = 86400.0
 TOP = 50  # tables and schemas in a result
-APART = 1.25  # lowest ratio to the median segment that is reported as divergence
-APART_BYTES = 1 << 20  # lowest difference in bytes to the median segment that is reported
+DIVERGENCE_RATIO = 1.25  # lowest ratio to the median segment that is reported as divergence
+DIVERGENCE_BYTES = 1 << 20  # lowest difference in bytes to the median segment that is reported
 SHRANK = 0.8
 SHORTEST = 1.0  # days; a shorter series has no forecast, because it lacks the daily cycle
 SHOWN = timedelta(days=14)  # shortest period of the days on which relations were created or altered
-FAR = timedelta(days=20 * 365)
+LONGEST_FORECAST = timedelta(days=20 * 365)
 CURVES = {
     "scan": "catalog scan",
     "scan dispatched": "catalog scan, all segments",
@@ -219,9 +219,9 @@ def _diverging(points: Sequence[Point]) -> list[Divergence]:
     by_point = []  # relation → (median bytes, content → bytes) of each point
     for p in points:
         grouped: dict[str, dict[int, int]] = defaultdict(dict)
-        for (content, relation), held in p.held.items():
+        for (content, relation), catalog in p.held.items():
             if content >= 0:
-                grouped[relation][content] = held.bytes
+                grouped[relation][content] = catalog.bytes
         by_point.append({r: (_median(list(of.values())), of) for r, of in grouped.items()})
     out = []
     for relation in relations:
@@ -229,8 +229,8 @@ def _diverging(points: Sequence[Point]) -> list[Divergence]:
         for content, bytes_ in sorted(of.items()):
             if (
                 len(of) < 3
-                or abs(bytes_ - median) < APART_BYTES
-                or 1 / APART < bytes_ / max(1, median) < APART
+                or abs(bytes_ - median) < DIVERGENCE_BYTES
+                or 1 / DIVERGENCE_RATIO < bytes_ / max(1, median) < DIVERGENCE_RATIO
             ):
                 continue
             first = by_point[0].get(relation)
@@ -287,7 +287,7 @@ def _difference(then: Any, now: Any) -> int | None:
     return now - then if then is not None and now is not None else None
 
 
-def _growers(
+def _growing_tables(
     points: Sequence[Point], added: Counter[int], dropped: Counter[int]
 ) -> tuple[list[GrowingTable], list[GrowingTable]]:
     first, last = points[0].roots, points[-1].roots
@@ -416,8 +416,8 @@ def reach(
     def day(slope: float) -> date | None:
         if slope <= 0:
             return None
-        left = timedelta(days=min((limit - now) / slope, FAR.days + 1.0))
-        return (last + left).date() if left <= FAR else None
+        left = timedelta(days=min((limit - now) / slope, LONGEST_FORECAST.days + 1.0))
+        return (last + left).date() if left <= LONGEST_FORECAST else None
 
     if line.high <= 0 or (line.slope <= 0 and day(line.high) is None):
         return "not growing", None, None, None
@@ -431,34 +431,36 @@ def reach(
 def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]:
     last = points[-1]
     greenplum = is_greenplum(last.head.generation)
-    wanted: list[tuple[str, list[float | None], Limit]] = []
+    limited_series: list[tuple[str, list[float | None], Limit]] = []
     if greenplum:
-        wanted.append(
+        limited_series.append(
             (
                 "column-oriented leaves",
                 [float(p.leaves_ao_column) for p in points],
                 limits.LEAVES_CEILING_AOCO,
             )
         )
-        wanted.append(
+        limited_series.append(
             (
                 "tables and leaf partitions",
                 [float(p.partitions) for p in points],
                 limits.LEAVES_CEILING_AO_ROW,
             )
         )
-        wanted.append(
+        limited_series.append(
             ("leaves of the largest table", [float(p.most_leaves) for p in points],
              limits.LEAVES_PER_TABLE)
         )  # fmt: skip
         fullest = _counted_alike(points, lambda p: p.files_on_fullest_host)
         if fullest[-1] is not None:
-            wanted.append(("files on the host with the most files", fullest, limits.FILES_PER_HOST))
+            limited_series.append(
+                ("files on the host with the most files", fullest, limits.FILES_PER_HOST)
+            )
     if last.slots:
         slots = Limit(
             "lock-slots", last.slots, "locks", LOCK_SLOTS_SOURCE, "shared by all sessions"
         )
-        wanted.append(
+        limited_series.append(
             ("lock slots to drop the largest table",
              [float(p.most_class_rows) for p in points], slots)
         )  # fmt: skip
@@ -469,9 +471,9 @@ def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]
         # below this age the server freezes automatically, and the age decreases: a line does not
         # show this
         if not found.freezes or last.xid_age >= found.finding:
-            wanted.append(("age of the oldest transaction", ages, stop))
+            limited_series.append(("age of the oldest transaction", ages, stop))
     out = []
-    for what, values, limit in wanted:
+    for what, values, limit in limited_series:
         line = _line(days, values)
         now = next(v for v in reversed(values) if v is not None)
         state, expected, earliest, latest = reach(
@@ -564,7 +566,7 @@ def build(points: Sequence[Point], skipped: Sequence[tuple[str, str]] = ()) -> G
     first, last = points[0], points[-1]
     days = _days(points)
     added, dropped, pairs = _moves(points)
-    tables, schemas = _growers(points, added, dropped)
+    tables, schemas = _growing_tables(points, added, dropped)
     head = last.head
     return Growth(
         product=head.product,

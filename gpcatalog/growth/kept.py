@@ -62,7 +62,7 @@ def _stored(place: Path) -> bool:
     return place.resolve().is_relative_to(series.home().resolve())
 
 
-def whole(place: Path, paths: Iterable[Path]) -> bool:
+def is_complete_series(place: Path, paths: Iterable[Path]) -> bool:
     """Whether these files are all the snapshots of a stored series."""
     return _stored(place) and set(place.glob(f"*{SUFFIX}")) <= set(paths)
 

@@ -164,7 +164,7 @@ def _slots(snapshot: Snapshot) -> int | None:
     return lock_slots({r["name"]: r["setting"] for r in rows})
 
 
-def _held(snapshot: Snapshot) -> dict[tuple[int, str], CatalogSize]:
+def _catalog_sizes(snapshot: Snapshot) -> dict[tuple[int, str], CatalogSize]:
     """All catalogs by instance and name."""
     return {
         (r["content"], r["relation"]): CatalogSize(
@@ -241,7 +241,7 @@ def figures_of(snapshot: Snapshot, roots: dict[int, Root]) -> Figures:
     return Figures(
         taken_at=snapshot.header["taken_at"].replace(tzinfo=UTC),
         head=Head(**{name: snapshot.header[name] for name in Head.__struct_fields__}),
-        held=_held(snapshot),
+        held=_catalog_sizes(snapshot),
         relations=relations,
         temporary=int(temporary),
         timings=timings_of(snapshot),

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 # totals
 LEAVES_COMPARED = 31
 # and at most this many leaves in these snapshots together: 8 bytes each in memory
-LEAVES_HELD = 8_000_000
+LEAVES_IN_MEMORY = 8_000_000
 # a snapshot with at most this many leaves keeps them in memory after reading, until it is compared
 LEAVES_AT_HAND = 50_000
 # largest size in bytes of files that are read at the same time: 200,000 leaves take 3.5 MB
-BYTES_TOGETHER = 4 << 20
+PARALLEL_BYTES = 4 << 20
 Result = TypeVar("Result")
 
 
@@ -92,7 +92,7 @@ def _side_by_side(work: Callable[[Path], Result], paths: Sequence[Path]) -> list
 
 def _small(path: Path) -> bool:
     try:
-        return path.stat().st_size <= BYTES_TOGETHER
+        return path.stat().st_size <= PARALLEL_BYTES
     except OSError:
         return True
 
@@ -231,10 +231,10 @@ def _chain(members: Sequence[_Member], compared: set[Path], ends: set[Path]) -> 
 def _compared_ones(members: Sequence[_Member]) -> set[Path]:
     """The newest snapshots whose leaves fit into memory together."""
     found: set[Path] = set()
-    held = 0
+    leaves = 0
     for member in reversed(members[-LEAVES_COMPARED:]):
-        held += member.figures.leaves
-        if held > LEAVES_HELD:
+        leaves += member.figures.leaves
+        if leaves > LEAVES_IN_MEMORY:
             break
         found.add(member.path)
     return found
@@ -243,7 +243,7 @@ def _compared_ones(members: Sequence[_Member]) -> set[Path]:
 def _keep(paths: Sequence[Path], members: Sequence[_Member]) -> None:
     """Write new data to the cache if the snapshots are complete series."""
     for place in {member.path.parent for member in members if member.fresh is not None}:
-        if kept.whole(place, paths):
+        if kept.is_complete_series(place, paths):
             entries = [m.fresh or m.entry for m in members if m.path.parent == place]
             kept.write(place, [entry for entry in entries if entry is not None])
 
@@ -278,19 +278,21 @@ def points(
     for member in members:
         head = member.figures.head
         databases.setdefault((head.database_oid, head.generation), []).append(member)
-    ours = databases.pop((newest.head.database_oid, newest.head.generation))
+    same_database = databases.pop((newest.head.database_oid, newest.head.generation))
     for others in databases.values():
         with contextlib.suppress(CatalogError):  # they are left out in any case
             _chain(others, set(), set())
     different = "its database differs from that of the newest snapshot: it was recreated, or it is on another server"
-    lost += [(member.path.name, different) for member in members if member not in ours]
-    wanted = [m for m in ours if since is None or newest.taken_at - m.figures.taken_at <= since]
-    compared = _compared_ones(wanted)
-    at = next((n for n, m in enumerate(wanted) if m.path == until), len(wanted) - 1)
-    shown = wanted[: at + 1]
-    found_points = _chain(ours, compared, {shown[0].path, shown[-1].path})
+    lost += [(member.path.name, different) for member in members if member not in same_database]
+    in_period = [
+        m for m in same_database if since is None or newest.taken_at - m.figures.taken_at <= since
+    ]
+    compared = _compared_ones(in_period)
+    at = next((n for n, m in enumerate(in_period) if m.path == until), len(in_period) - 1)
+    shown = in_period[: at + 1]
+    found_points = _chain(same_database, compared, {shown[0].path, shown[-1].path})
     _keep(paths, members)
-    first = len(ours) - len(wanted)
+    first = len(same_database) - len(in_period)
     chosen = found_points[first : first + len(shown)]
     chosen[0].changes, chosen[0].moves = {}, None
     return chosen, lost

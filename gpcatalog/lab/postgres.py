@@ -73,13 +73,13 @@ def find_binaries() -> Path:
 
 def major_of(binaries: Path) -> int:
     """Major version of the server in this folder, from `postgres --version`."""
-    said = subprocess.run(
+    output = subprocess.run(
         [binaries / "postgres", "--version"], capture_output=True, text=True, check=False
     ).stdout
-    found = re.search(r"(\d+)", said)
+    found = re.search(r"(\d+)", output)
     if not found:
         raise CatalogError(
-            f"{binaries / 'postgres'} does not print its version: {said.strip()!r}",
+            f"{binaries / 'postgres'} does not print its version: {output.strip()!r}",
             exit_code=Exit.UNREACHABLE,
         )
     return int(found[1])

@@ -117,7 +117,7 @@ def run(
             done = subprocess.run(
                 words, env=env, capture_output=True, text=True, check=False, **unprivileged()
             )
-            said = done.stderr or done.stdout
+            output = done.stderr or done.stdout
         else:
             with log.open("a") as sink:
                 done = subprocess.run(
@@ -130,11 +130,11 @@ def run(
                     check=False,
                     **unprivileged(),
                 )
-            said = log.read_text(errors="replace")
+            output = log.read_text(errors="replace")
     except OSError as e:
         raise CatalogError(f"{what}: {words[0]}: {e.strerror}", exit_code=Exit.UNREACHABLE) from e
     if done.returncode != 0:
-        tail = " / ".join(line.strip() for line in said.strip().splitlines()[-3:])
+        tail = " / ".join(line.strip() for line in output.strip().splitlines()[-3:])
         raise CatalogError(
             f"{what} failed (exit {done.returncode}): {tail}", exit_code=Exit.UNREACHABLE
         )

@@ -307,9 +307,9 @@ def _head(
             for k, v in settings.items()
         ],
     )
-    made = {"status": "read", "reason": "", "needs": "", "seconds": 0.0, "origin": "synthetic"}
+    state = {"status": "read", "reason": "", "needs": "", "seconds": 0.0, "origin": "synthetic"}
     writer.insert(
-        "coverage", [{"probe": probe, **made} for probe in ("relations", "uneven_partitions")]
+        "coverage", [{"probe": probe, **state} for probe in ("relations", "uneven_partitions")]
     )
 
 

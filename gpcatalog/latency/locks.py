@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from gpcatalog.audit.query_locks import held, widest
+from gpcatalog.audit.query_locks import statement_locks, widest
 from gpcatalog.capacity.limits import LOCK_SLOTS_SOURCE, lock_slots
 from gpcatalog.capacity.model import Statement
 
@@ -63,7 +63,7 @@ def arithmetic(snapshot: Snapshot) -> Slots:
     found = []
     for row in widest(snapshot, WIDEST):
         table = f"{row['schema']}.{row['name']}"
-        needed = held(generation, row)
+        needed = statement_locks(generation, row)
         found += [
             need(statement.value, table, needed[statement])
             for statement in (Statement.DROP, Statement.TRUNCATE, Statement.SELECT)

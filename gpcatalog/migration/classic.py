@@ -77,12 +77,12 @@ class Classic(Writer):
         return f"ALTER TABLE {context.root.sql} {above}{what};"
 
     def _exchange(
-        self, context: Context, above: str, top: str, stage: StagingTable, *, made: bool = True
+        self, context: Context, above: str, top: str, stage: StagingTable, *, is_new: bool = True
     ) -> str:
-        """Exchange a leaf. made: whether it is below a partition that was created here, or
+        """Exchange a leaf. is_new: whether it is below a partition that was created here, or
         below an existing one.
         """
-        path = [top, *(partition(b.label) if made else b.address for b in stage.path)]
+        path = [top, *(partition(b.label) if is_new else b.address for b in stage.path)]
         inner = "".join(f"ALTER PARTITION {p} " for p in path[:-1])
         table = qualified(stage.schema, stage.name)
         return self._alter(
@@ -101,35 +101,37 @@ class Classic(Writer):
             ]
         return [self._alter(context, above, f"DROP PARTITION {unit.address}") for unit in gone]
 
-    def _below(self, made: NewPartition) -> str:
+    def _subpartitions(self, new_partition: NewPartition) -> str:
         """Return the storage of intermediate partitions, and an explicit list of their
         subpartitions, level by level.
         """
-        return self._inside(made, ()) if made.middles else ""
+        return self._subpartition_list(new_partition, ()) if new_partition.middles else ""
 
-    def _inside(self, made: NewPartition, path: tuple[str, ...]) -> str:
-        options = next(m.like.options for m in made.middles if m.path == path)
+    def _subpartition_list(self, new_partition: NewPartition, path: tuple[str, ...]) -> str:
+        options = next(m.like.options for m in new_partition.middles if m.path == path)
         here = len(path)
-        below: dict[str, str] = {}  # by bound
-        for stage in made.stages:
+        definitions: dict[str, str] = {}  # by bound
+        for stage in new_partition.stages:
             bounds = tuple(b.bound for b in stage.path)
-            if bounds[:here] != path or bounds[here] in below:
+            if bounds[:here] != path or bounds[here] in definitions:
                 continue
             step = stage.path[here]
             text = f"DEFAULT SUBPARTITION {quote(step.label)}"
             if step.bound != "DEFAULT":
                 text = f"SUBPARTITION {quote(step.label)} {constant(step.bound)}"
-            below[step.bound] = text + (
-                self._inside(made, bounds[: here + 1]) if len(bounds) > here + 1 else ""
+            definitions[step.bound] = text + (
+                self._subpartition_list(new_partition, bounds[: here + 1])
+                if len(bounds) > here + 1
+                else ""
             )
-        return (f" WITH ({options})" if options else "") + f" ({', '.join(below.values())})"
+        return (f" WITH ({options})" if options else "") + f" ({', '.join(definitions.values())})"
 
     def exchange(self, context: Context, swap: ReplacePartitions) -> Phases:
         default = swap.default
         parked = swap.default_stages if default is not None else ()
         ready: list[str] = []
         for stage in swap.stages:
-            ready += [*self.seen_by_others(stage), *stage.dress.late, *self.identity(stage)]
+            ready += [*self.seen_by_others(stage), *stage.properties.late, *self.identity(stage)]
             # EXCHANGE gives the table the grants of the placeholder, which are those of the root,
             # but without their dependency rows. If they are granted before, these rows exist.
             ready += grant_statements(
@@ -156,8 +158,8 @@ class Classic(Writer):
             there = qualified(stage.schema, stage.final)
             if set(stage.grants) != set(self._root_grants(context)):
                 finish += [call("strip", literal(there)), *grant_statements(there, stage.grants)]
-        for made in swap.made:
-            for m in made.middles:
+        for new_partition in swap.new_partitions:
+            for m in new_partition.middles:
                 there = qualified(m.like.schema, m.name)
                 if set(m.grants) != set(self._root_grants(context)):
                     finish += [call("strip", literal(there)), *grant_statements(there, m.grants)]
@@ -180,14 +182,14 @@ class Classic(Writer):
         The server does not accept a list of subpartitions if there is a template. Templates of
         deeper levels are removed first and restored first.
         """
-        middles = next((m.middles for m in swap.made if m.middles), ())
+        middles = next((m.middles for m in swap.new_partitions if m.middles), ())
         if not middles and swap.default is not None:
             middles = swap.default.middles
         levels: dict[int, tuple[str, str]] = {}  # level → its address, before and after
         if swap.above and swap.parent.has_template:
             # a subpartition that is added below one partition is also added to the template, and
             # DROP PARTITION does not remove it from there
-            levels[swap.parent.level] = (swap.beside, swap.beside)
+            levels[swap.parent.level] = (swap.parent_address, swap.parent_address)
         for m in middles:
             if m.like.has_template and m.like.level not in levels:
                 above = [x for n in range(len(m.path)) for x in middles if x.path == m.path[:n]]
@@ -204,7 +206,7 @@ class Classic(Writer):
         if not levels:
             return moves
         root = context.root.sql
-        said = literal(
+        message = literal(
             "the subpartition template could not be restored exactly: nothing was changed"
         )
         deepest_first = sorted(levels.items(), reverse=True)
@@ -212,23 +214,23 @@ class Classic(Writer):
         def now(level: int) -> str:
             return f"{SCHEMA}.template({literal(root)}, {level}, {literal(levels[level][1])})"
 
-        away = [
+        removals = [
             f"    IF template{n} <> '' THEN"
             f" {self._alter(context, before, 'SET SUBPARTITION TEMPLATE ()')} END IF;"
             for n, (before, _) in deepest_first
         ]
-        back = [
+        restores = [
             f"    IF template{n} <> '' THEN EXECUTE template{n}; END IF;"
-            f" IF {now(n)} <> template{n} THEN RAISE EXCEPTION '%', {said}; END IF;"
+            f" IF {now(n)} <> template{n} THEN RAISE EXCEPTION '%', {message}; END IF;"
             for n, _ in deepest_first
         ]
         return [
             "DECLARE",
             *(f"    template{n} text := {now(n)};" for n in sorted(levels)),
             "BEGIN",
-            *away,
+            *removals,
             *("    " + line for line in moves),
-            *back,
+            *restores,
             "END;",
         ]
 
@@ -243,26 +245,31 @@ class Classic(Writer):
         moves: list[str] = []
         if default is not None:
             top = partition(default.relation.partition)
-            moves += [self._exchange(context, above, top, s, made=False) for s in parked]
+            moves += [self._exchange(context, above, top, s, is_new=False) for s in parked]
             moves.append(self._alter(context, above, "DROP DEFAULT PARTITION"))
         exchanges = self._drops(context, above, swap.gone)
-        for made in swap.made:
-            bound = f"{constant(made.bound)}{self._below(made)}"
+        for new_partition in swap.new_partitions:
+            bound = f"{constant(new_partition.bound)}{self._subpartitions(new_partition)}"
             exchanges.append(
-                self._alter(context, above, f"ADD PARTITION {quote(made.partition)} {bound}")
+                self._alter(
+                    context, above, f"ADD PARTITION {quote(new_partition.partition)} {bound}"
+                )
             )
             exchanges += [
-                self._exchange(context, above, quote(made.partition), s) for s in made.stages
+                self._exchange(context, above, quote(new_partition.partition), s)
+                for s in new_partition.stages
             ]
         moves += self._with_stand_in(context, swap, exchanges) if swap.beyond else exchanges
         if default is not None:
             name = quote(default.relation.partition)
-            below = self._below(
+            subpartitions = self._subpartitions(
                 NewPartition(
                     name="", partition="", bound="", stages=parked, key="", middles=default.middles
                 )
             )
-            moves.append(self._alter(context, above, f"ADD DEFAULT PARTITION {name}{below}"))
+            moves.append(
+                self._alter(context, above, f"ADD DEFAULT PARTITION {name}{subpartitions}")
+            )
             moves += [self._exchange(context, above, name, s) for s in parked]
         return moves
 
@@ -279,8 +286,8 @@ class Classic(Writer):
             f"{literal(self.server_name(u.relation))}::pg_catalog.regclass" for u in swap.gone
         )
         parent = f"{literal(self.server_name(swap.parent))}::pg_catalog.regclass"
-        one = swap.made[0]
-        bound = f"{swap.beyond}{self._below(replace(one, stages=one.stages[:1]))}"
+        one = swap.new_partitions[0]
+        bound = f"{swap.beyond}{self._subpartitions(replace(one, stages=one.stages[:1]))}"
         return [
             "DECLARE",
             "    last_ones boolean := NOT EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i",
@@ -321,14 +328,16 @@ class Classic(Writer):
                 for s in parked
             ]
         moves += self._drops(context, "", swap.gone)
-        for n, made in enumerate(swap.made):
-            name = quote(made.partition)
+        for n, new_partition in enumerate(swap.new_partitions):
+            name = quote(new_partition.partition)
             if n and default is None:
                 moves.append(
-                    self._alter(context, "", f"ADD PARTITION {name} {constant(made.bound)}")
+                    self._alter(
+                        context, "", f"ADD PARTITION {name} {constant(new_partition.bound)}"
+                    )
                 )
             else:
-                bound = constant(made.bound)
+                bound = constant(new_partition.bound)
                 what = (
                     bound
                     if bound.startswith("START")
@@ -343,7 +352,7 @@ class Classic(Writer):
                 moves.append(f"EXECUTE {literal(split)};")
                 if default is None:
                     moves.append(self._alter(context, "", "DROP DEFAULT PARTITION"))
-            moves += [self._exchange(context, "", name, s) for s in made.stages]
+            moves += [self._exchange(context, "", name, s) for s in new_partition.stages]
         if default is not None:
             moves += [
                 self._exchange(context, "", partition(default.relation.partition), s)
@@ -355,13 +364,13 @@ class Classic(Writer):
         return list(context.root.grants)
 
     def nothing_in_default(self, leaf: str, predicate: str) -> str:
-        said = literal(
+        message = literal(
             f"the default partition {leaf} contains rows of {predicate}, which belong to another"
             " partition; move them first"
         )
         return (
             f"IF EXISTS (SELECT 1 FROM ONLY {leaf} WHERE {predicate}) THEN RAISE EXCEPTION '%',"
-            f" {said}; END IF;"
+            f" {message}; END IF;"
         )
 
     def locked_by_drop(self, context: Context, drop: PartitionOperation) -> list[str]:
@@ -380,15 +389,15 @@ class Classic(Writer):
     ) -> list[str]:
         assert stage is not None
         # the names of both are exchanged, too: the partition then has the name of the staging table
-        taken = qualified(stage.schema, stage.name)
+        table = qualified(stage.schema, stage.name)
         return [
             self._alter(
                 context,
                 change.above,
-                f"EXCHANGE PARTITION {address} WITH TABLE {taken} WITHOUT VALIDATION",
+                f"EXCHANGE PARTITION {address} WITH TABLE {table} WITHOUT VALIDATION",
             ),
             self._alter(context, change.above, f"DROP PARTITION {address}"),
-            f"ALTER TABLE {taken} RENAME TO {quote(partition.name)};",
+            f"ALTER TABLE {table} RENAME TO {quote(partition.name)};",
         ]
 
     def exchange_external(

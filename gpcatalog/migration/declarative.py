@@ -13,7 +13,7 @@ from gpcatalog.migration.operations import (
     PartitionOperation,
     StagingTable,
     Unit,
-    name_aside,
+    staging_name,
 )
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
@@ -81,7 +81,7 @@ def make_middle(
     table, indexes: with their names before it is attached; columns: quoted name of the relation
     whose columns it copies; staged: statements that follow the first one
     """
-    objects = middle.dress.statistics
+    objects = middle.properties.statistics
     return [
         split_table(table, columns, middle.like, middle.encodings, options=middle.like.options),
         *staged,
@@ -89,8 +89,8 @@ def make_middle(
         call("strip", literal(table)),
         *grant_statements(table, middle.grants),
         *([f"COMMENT ON TABLE {table} IS {literal(middle.comment)};"] if middle.comment else []),
-        *middle.dress.before,
-        *middle.dress.late,
+        *middle.properties.before,
+        *middle.properties.late,
         *(line for s in objects for line in s.create(s.sql, table, middle.like.owner)),
         *(line for s in objects for line in s.comments()),
         # the server would create them with names that it chooses, which may be needed for leaves
@@ -122,7 +122,7 @@ class _Tree(NamedTuple):
     partitioned tables above its leaves, by their paths.
     """
 
-    made: NewPartition
+    new_partition: NewPartition
     top: str
     tables: dict[tuple[str, ...], str]
 
@@ -221,12 +221,12 @@ class Declarative(Writer):
             f"c.conrelid = {literal(table)}::pg_catalog.regclass AND c.conname ="
             f" {literal(name.strip(chr(34)))}"
         )
-        made = f"EXISTS (SELECT 1 FROM pg_catalog.pg_constraint c WHERE {where}"
+        exists = f"EXISTS (SELECT 1 FROM pg_catalog.pg_constraint c WHERE {where}"
         guard = self.guard(
-            context, swap, done=done, whole=False, partitions=[u.relation for u in swap.gone]
+            context, swap, done=done, exact=False, partitions=[u.relation for u in swap.gone]
         )
         first: Phases = [
-            (Phase.GUARD, [*guard, *unless, f"IF {made}) THEN RETURN; END IF;"]),
+            (Phase.GUARD, [*guard, *unless, f"IF {exists}) THEN RETURN; END IF;"]),
             (
                 Phase.PREPARE,
                 [
@@ -241,31 +241,33 @@ class Declarative(Writer):
         second: Phases = [
             (
                 Phase.GUARD,
-                [*guard, *unless, f"IF NOT {made} AND NOT c.convalidated) THEN RETURN; END IF;"],
+                [*guard, *unless, f"IF NOT {exists} AND NOT c.convalidated) THEN RETURN; END IF;"],
             ),
             (Phase.PREPARE, [f"ALTER TABLE {table} VALIDATE CONSTRAINT {name};"]),
         ]
         return [self.block(context, swap, first), self.block(context, swap, second)]
 
     def _tree(
-        self, context: Context, swap: ReplacePartitions, made: NewPartition
+        self, context: Context, swap: ReplacePartitions, new_partition: NewPartition
     ) -> tuple[dict[tuple[str, ...], str], list[str]]:
         """Return the partitioned tables above the stages by their paths, beginning with the one
         that is attached, and the statements that create them.
         """
-        stem = made.stages[0].name
+        stem = new_partition.stages[0].name
         tables = {
-            m.path: qualified(m.like.schema, name_aside(stem, n))
-            for n, m in enumerate(made.middles)
+            m.path: qualified(m.like.schema, staging_name(stem, n))
+            for n, m in enumerate(new_partition.middles)
         }
         found: list[str] = []
-        assert made.columns is not None
-        for m in made.middles:
+        assert new_partition.columns is not None
+        for m in new_partition.middles:
             table = tables[m.path]
             staged = call("staged", literal(context.plan), literal(swap.id), literal(table))
-            indexes = self._aside(made, m)
-            found += make_middle(self, m, table, made.columns.sql, indexes, staged=[staged])
-        for s in made.stages:
+            indexes = self._staging_indexes(new_partition, m)
+            found += make_middle(
+                self, m, table, new_partition.columns.sql, indexes, staged=[staged]
+            )
+        for s in new_partition.stages:
             above = tables[tuple(b.bound for b in s.path[:-1])]
             found.append(
                 f"ALTER TABLE {above} ATTACH PARTITION {qualified(s.schema, s.name)}"
@@ -273,30 +275,32 @@ class Declarative(Writer):
             )
         found += [
             f"ALTER TABLE {tables[m.path[:-1]]} ATTACH PARTITION {tables[m.path]} {m.bound};"
-            for m in made.middles[:0:-1]
+            for m in new_partition.middles[:0:-1]
         ]
         return tables, found
 
     @staticmethod
-    def _aside(made: NewPartition, middle: IntermediatePartition) -> list[tuple[Index, str]]:
+    def _staging_indexes(
+        new_partition: NewPartition, middle: IntermediatePartition
+    ) -> list[tuple[Index, str]]:
         """Indexes of an intermediate partition, with their names while it is built."""
-        at = made.middles.index(middle)
+        at = new_partition.middles.index(middle)
         return [
-            (index, f"{made.stages[0].name}_t{at}_i{n}")
+            (index, f"{new_partition.stages[0].name}_t{at}_i{n}")
             for n, (index, _) in enumerate(middle.indexes, 1)
         ]
 
     def exchange(self, context: Context, swap: ReplacePartitions) -> Phases:
-        ready = self._dressed(swap)
+        ready = self._staging_statements(swap)
         trees: list[_Tree] = []
-        for made in swap.made:
-            stage = made.stages[0]
-            tree = _Tree(made, qualified(stage.schema, stage.name), {})
+        for new_partition in swap.new_partitions:
+            stage = new_partition.stages[0]
+            tree = _Tree(new_partition, qualified(stage.schema, stage.name), {})
             predicate = stage.predicate
-            if made.middles:
-                tables, statements = self._tree(context, swap, made)
+            if new_partition.middles:
+                tables, statements = self._tree(context, swap, new_partition)
                 ready += statements
-                tree, predicate = _Tree(made, tables[()], tables), made.key
+                tree, predicate = _Tree(new_partition, tables[()], tables), new_partition.key
             ready.append(bound_check(tree.top, predicate, swap.parent))
             trees.append(tree)
         moves: list[str] = []
@@ -311,13 +315,13 @@ class Declarative(Writer):
             (Phase.FINISH, self._finished(swap)),
         ]
 
-    def _dressed(self, swap: ReplacePartitions) -> list[str]:
+    def _staging_statements(self, swap: ReplacePartitions) -> list[str]:
         """The statements for staging tables after their rows are copied."""
         ready: list[str] = []
         for stage in swap.stages:
             table = qualified(stage.schema, stage.name)
             ready += self.seen_by_others(stage)
-            ready += stage.dress.late
+            ready += stage.properties.late
             ready += grant_statements(table, stage.grants)
             ready += self.identity(stage)
             if swap.default is not None and stage.like in [
@@ -332,21 +336,21 @@ class Declarative(Writer):
     @staticmethod
     def _attached(swap: ReplacePartitions, tree: _Tree) -> list[str]:
         """The statements that give a new partition its names and attach it."""
-        made, moves = tree.made, []
-        if made.middles:
+        new_partition, moves = tree.new_partition, []
+        if new_partition.middles:
             moves += [
                 f"ALTER TABLE {qualified(s.schema, s.name)} RENAME TO {quote(s.final)};"
-                for s in made.stages
+                for s in new_partition.stages
             ]
             moves += [
                 f"ALTER TABLE {tree.tables[m.path]} RENAME TO {quote(m.name)};"
-                for m in made.middles[1:]
+                for m in new_partition.middles[1:]
             ]
-        there = qualified(made.schema, made.name)
+        there = qualified(new_partition.schema, new_partition.name)
         return [
             *moves,
-            f"ALTER TABLE {tree.top} RENAME TO {quote(made.name)};",
-            f"ALTER TABLE {swap.parent.sql} ATTACH PARTITION {there} {made.bound};",
+            f"ALTER TABLE {tree.top} RENAME TO {quote(new_partition.name)};",
+            f"ALTER TABLE {swap.parent.sql} ATTACH PARTITION {there} {new_partition.bound};",
         ]
 
     def _finished(self, swap: ReplacePartitions) -> list[str]:
@@ -354,16 +358,18 @@ class Declarative(Writer):
         marks.
         """
         finish = [
-            f"ALTER TABLE {qualified(made.schema, made.name)} DROP CONSTRAINT {BOUND};"
-            for made in swap.made
+            f"ALTER TABLE {qualified(new.schema, new.name)} DROP CONSTRAINT {BOUND};"
+            for new in swap.new_partitions
         ]
         for stage in swap.stages:
             finish += [*self.index_names(stage), *self.own_marks(stage)]
-        for made in swap.made:
-            for m in made.middles:
-                for (_, final), (_, aside) in zip(m.indexes, self._aside(made, m), strict=True):
+        for new in swap.new_partitions:
+            for m in new.middles:
+                for (_, final), (_, staging) in zip(
+                    m.indexes, self._staging_indexes(new, m), strict=True
+                ):
                     finish.append(
-                        f"ALTER INDEX {qualified(m.like.schema, aside)} RENAME TO {quote(final)};"
+                        f"ALTER INDEX {qualified(m.like.schema, staging)} RENAME TO {quote(final)};"
                     )
                 finish += self.marks_of_middle(m)
         if swap.default is not None:
@@ -374,16 +380,16 @@ class Declarative(Writer):
         return finish
 
     def merge_partitions(
-        self, context: Context, swap: ReplacePartitions, *, whole: bool
+        self, context: Context, swap: ReplacePartitions, *, exact: bool
     ) -> list[str]:
         """The merge statement of PostgreSQL 19, which blocks readers while it copies. The
         result is compared by count and hash, as for other merges.
         """
-        (made,) = swap.made
-        (stage,) = made.stages
-        there = qualified(stage.schema, made.name)
+        (new_partition,) = swap.new_partitions
+        (stage,) = new_partition.stages
+        there = qualified(stage.schema, new_partition.name)
         guard = self.guard(
-            context, swap, done="done", whole=whole, partitions=[u.relation for u in swap.gone]
+            context, swap, done="done", exact=exact, partitions=[u.relation for u in swap.gone]
         )
         parts = ", ".join(u.relation.sql for u in swap.gone)
         new = self.tally(context, swap, "new", there, f"ONLY {there}", stage.predicate)
@@ -444,7 +450,7 @@ class Declarative(Writer):
     def exchange_external(
         self, context: Context, change: MoveToExternal, *, forward: bool
     ) -> list[str]:
-        leaf, stage, taken = change.leaf, change.stage, f"{change.name}_old"
+        leaf, stage, old_name = change.leaf, change.stage, f"{change.name}_old"
         table = (
             qualified(leaf.schema, change.name)
             if forward or stage is None
@@ -452,8 +458,8 @@ class Declarative(Writer):
         )
         return [
             f"ALTER TABLE {change.parent.sql} DETACH PARTITION {leaf.sql};",
-            f"ALTER TABLE {leaf.sql} RENAME TO {quote(taken)};",
-            f"DROP {'' if forward else 'EXTERNAL '}TABLE {qualified(leaf.schema, taken)};",
+            f"ALTER TABLE {leaf.sql} RENAME TO {quote(old_name)};",
+            f"DROP {'' if forward else 'EXTERNAL '}TABLE {qualified(leaf.schema, old_name)};",
             f"ALTER TABLE {table} RENAME TO {quote(leaf.name)};",
             (
                 f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {leaf.sql}"

@@ -10,7 +10,7 @@ from gpcatalog.migration import journal, writer
 from gpcatalog.migration.classic import Classic
 from gpcatalog.migration.declarative import Declarative
 from gpcatalog.migration.journal import SCHEMA
-from gpcatalog.migration.operations import Operation, RefusedStep, TableMigration, Writing
+from gpcatalog.migration.operations import Operation, RefusedStep, TableMigration, WriteContext
 from gpcatalog.migration.request import Mode, Request, Runner
 from gpcatalog.migration.writer import Writer, array, call, literal, proven
 from gpcatalog.model.names import first_lines, listed, printable
@@ -123,7 +123,7 @@ class Folder:
             self.work.append(found)
             self.names.append(name)
             yield name, self.forward(found, name)
-            yield f"rollback/{name}", self.back(found, name)
+            yield f"rollback/{name}", self.rollback_file(found, name)
         yield "0000_prepare.sql", [self.prepare()]
         yield "index.sql" if self.request.runner is Runner.PSQL else "index.txt", [self.index()]
         yield "verify.sql", [self.verify()]
@@ -169,18 +169,18 @@ class Folder:
         found = [f"{change.id}: {change.title}"]
         found += change.details()
         if grantors := sorted({g.grantor for g in change.grants()} - {""}):
-            said = (
+            line = (
                 f"  grants by {', '.join(grantors)} are repeated by that role if the session can"
                 " SET ROLE to it, otherwise by the owner"
             )
-            found.append(said)
+            found.append(line)
         found += [f"  condition: {s}" for s in change.rests_on]
         return found + [f"  LOST: {s}" for s in change.lost]
 
     def _transactions(self, work: TableMigration, change: Operation, *, forward: bool) -> str:
         return "\n".join(
             change.transactions(
-                self.writer, work.context, Writing(self.server, self.request, forward)
+                self.writer, work.context, WriteContext(self.server, self.request, forward)
             )
         )
 
@@ -209,7 +209,11 @@ class Folder:
             "A superuser can run them too: no function of another role would run. Every step"
             " checks this again."
         )
-        if self.request.mode is Mode.ONLINE and self.server.greenplum and work.context.held:
+        if (
+            self.request.mode is Mode.ONLINE
+            and self.server.greenplum
+            and work.context.has_unprivileged_owner
+        ):
             found.append(
                 "UPDATE and DELETE on the leaves of a step wait while the leaves are copied."
             )
@@ -246,7 +250,7 @@ class Folder:
 
     def _merged_by_the_server(self, work: TableMigration) -> list[str]:
         number = sum(
-            c.uses_server_merge(Writing(self.server, self.request, forward=True))
+            c.uses_server_merge(WriteContext(self.server, self.request, forward=True))
             for c in work.forward
         )
         if not number:
@@ -393,7 +397,7 @@ class Folder:
         written = {change.id for change in work.rollback}
         return [change for change in work.forward if f"undo-{change.id}" not in written]
 
-    def back(self, work: TableMigration, name: str) -> Iterator[str]:
+    def rollback_file(self, work: TableMigration, name: str) -> Iterator[str]:
         """The file that rolls back the steps of one table."""
         root = work.context.root
         head = [
@@ -472,11 +476,11 @@ class Folder:
         for work in self.work:
             c = work.context
             ids = array(change.id for change in work.forward)
-            judged = (
+            verdict = (
                 f"{SCHEMA}.judge({plan}, {literal(c.root.sql)}, {ids}, {literal(c.signature)},"
                 f" {literal(c.root.owner)})"
             )
-            calls.append(f"verdicts := verdicts || {judged};")
+            calls.append(f"verdicts := verdicts || {verdict};")
         calls.append(call("conclude", "verdicts"))
         return (
             self._opening(head)

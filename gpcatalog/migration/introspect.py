@@ -170,11 +170,11 @@ def grants(acl: str | None, owner: str, column: str = "") -> tuple[Grant, ...]:
     )
 
 
-def _in_order(wanted: Iterable[Grant]) -> tuple[Grant, ...]:
+def _in_order(unordered: Iterable[Grant]) -> tuple[Grant, ...]:
     """Sort grants: each after those that allow its grantor to grant. Grants that nobody may
     grant are left out.
     """
-    left, found = list(wanted), list[Grant]()
+    left, found = list(unordered), list[Grant]()
     while left:
         may = {(g.role, g.column, p) for g in found for p in g.grantable}
         ready = [
@@ -301,7 +301,7 @@ class Table:
     server: Server
     root: Relation
     relations: dict[int, Relation]
-    hanging: tuple[Dependency, ...]
+    dependencies: tuple[Dependency, ...]
     columns: dict[int, tuple[Column, ...]] = field(default_factory=dict)
     checksums: dict[int, str] = field(default_factory=dict)
     indexes: dict[int, tuple[Index, ...]] = field(default_factory=dict)
@@ -324,7 +324,7 @@ class Table:
     def dependents(self) -> dict[int, list[Dependency]]:
         """Dependent objects of each relation."""
         found: dict[int, list[Dependency]] = {}
-        for h in self.hanging:
+        for h in self.dependencies:
             found.setdefault(h.oid, []).append(h)
         return found
 
@@ -343,7 +343,7 @@ class Table:
             return [here]
         return [leaf for child in self.children(oid) for leaf in self.leaves(child.oid)]
 
-    def below(self, oid: int, top: int) -> list[Relation]:
+    def path_between(self, oid: int, top: int) -> list[Relation]:
         """Relations from just below `top` down to `oid`."""
         found: list[Relation] = []
         at = self.relations[oid]
@@ -359,7 +359,7 @@ class Table:
 
     def path_key(self, oid: int) -> list[Relation]:
         """Relations from below the root down to `oid`, including the relation itself."""
-        return self.below(oid, self.root.oid)
+        return self.path_between(oid, self.root.oid)
 
 
 def column_signature(columns: tuple[Column, ...]) -> str:
@@ -383,9 +383,9 @@ class Unsafe(Exception):
     """The reason why reading a table would run code of another role."""
 
 
-def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
+def read(run_probe: ProbeRunner, server: Server, root: int) -> Table | None:
     """Read the table as it is now; None if no partitioned table has this OID. Raises Unsafe."""
-    rows = list(ask("migration_tree", root=str(root)))
+    rows = list(run_probe("migration_tree", root=str(root)))
     relations: dict[int, Relation] = {}
     known: dict[str, str] = {}  # partitions have many equal texts: each is kept once
     rows.reverse()
@@ -431,37 +431,41 @@ def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
             " not a superuser; the server runs them when it opens the table, so run migrate as"
             " their owner"
         )
-    hanging = tuple(
+    dependencies = tuple(
         Dependency(r["oid"], r["fact"], r["detail"] or "")
-        for r in ask("migration_hanging", roots=str(root))
+        for r in run_probe("migration_hanging", roots=str(root))
     )
-    return Table(server=server, root=relations[root], relations=relations, hanging=hanging)
+    return Table(
+        server=server, root=relations[root], relations=relations, dependencies=dependencies
+    )
 
 
 BATCH = 2_000  # number of relations whose details one statement reads
 
 
-def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
+def read_details(run_probe: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
     """Read columns, indexes and properties of these relations and of the root into `table`."""
     upper = {r.oid for r in table.relations.values() if r.kind != "leaf"}
-    wanted = sorted({*oids, *upper} - table.columns.keys())
+    missing = sorted({*oids, *upper} - table.columns.keys())
     # leaves have equal columns: they are kept once
     known: dict[tuple[Column, ...], tuple[Column, ...]] = {}
-    for start in range(0, len(wanted), BATCH):
-        part = wanted[start : start + BATCH]
+    for start in range(0, len(missing), BATCH):
+        part = missing[start : start + BATCH]
         text = oid_array(part)
-        table.code |= {(row["schema"], row["name"]) for row in ask("migration_code", oids=text)}
-        table.traits |= _shared(part, ask("migration_traits", oids=text), _traits)
-        columns = _shared(part, ask("migration_columns", oids=text), _columns)
+        table.code |= {
+            (row["schema"], row["name"]) for row in run_probe("migration_code", oids=text)
+        }
+        table.traits |= _by_oid(part, run_probe("migration_traits", oids=text), _traits)
+        columns = _by_oid(part, run_probe("migration_columns", oids=text), _columns)
         distinct = {id(found): found for found in columns.values()}  # a hash reads all columns
         once = {at: known.setdefault(found, found) for at, found in distinct.items()}
         table.columns |= {oid: once[id(found)] for oid, found in columns.items()}
         table.checksums |= {
-            row["id"]: row["checksum"] for row in ask("migration_checksums", oids=text)
+            row["id"]: row["checksum"] for row in run_probe("migration_checksums", oids=text)
         }
         for oid in part:
             table.indexes[oid] = ()
-        for r in ask("migration_indexes", oids=text):
+        for r in run_probe("migration_indexes", oids=text):
             index = Index(
                 r["name"],
                 r["definition"],
@@ -481,12 +485,12 @@ def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
             table.indexes[r["oid"]] += (index,)
 
 
-def _shared(
+def _by_oid(
     oids: Iterable[int],
     rows: Sequence[dict[str, Any]],
-    made: Callable[[Sequence[dict[str, Any]]], _T],
+    build: Callable[[Sequence[dict[str, Any]]], _T],
 ) -> dict[int, _T]:
-    """For each relation, the result of `made` for the rows that contain its OID. Relations in
+    """For each relation, the result of `build` for the rows that contain its OID. Relations in
     the same rows share one result.
     """
     named: dict[int, list[int]] = {oid: [] for oid in oids}
@@ -498,7 +502,7 @@ def _shared(
     for oid, places in named.items():
         key = tuple(places)
         if key not in known:
-            known[key] = made([rows[at] for at in places])
+            known[key] = build([rows[at] for at in places])
         found[oid] = known[key]
     return found
 

@@ -18,10 +18,11 @@ TABLES = ("step", "planned", "initial", "tally", "tree", "stage", "property", "u
 _AREA = "journal"
 
 
-def _filled(text: str, *, whole: bool, **values: str) -> str:
+def _filled(text: str, *, complete: bool, **values: str) -> str:
     """Fill placeholders, including those of `values`.
 
-    whole: the proof checks everything in the schema; otherwise, its functions, and tables by name.
+    complete: the proof checks everything in the schema; otherwise, its functions, and tables by
+              name
     """
     names = ", ".join(f"'{name}'" for name in TABLES)
     # each name is looked up separately: for a list of names, Greenplum 6 would scan pg_class
@@ -30,7 +31,7 @@ def _filled(text: str, *, whole: bool, **values: str) -> str:
         " r.relowner, r.relhastriggers, r.relhasrules FROM pg_catalog.pg_class r WHERE r.relname = w.name OFFSET 0) c"
     )
     owned = tables
-    if whole:
+    if complete:
         owned = (
             "pg_catalog.pg_class c UNION ALL SELECT t.typnamespace, t.typowner FROM pg_catalog.pg_type t"
             " UNION ALL SELECT o.oprnamespace, o.oprowner FROM pg_catalog.pg_operator o"
@@ -51,14 +52,14 @@ def proof() -> tuple[str, ...]:
     text = (library.folder() / _AREA / "any" / "proof.part").read_text(
         encoding="utf-8"
     )  # the same on every server
-    return tuple(_filled(text, whole=False).splitlines())
+    return tuple(_filled(text, complete=False).splitlines())
 
 
 def prepare(server: Server) -> str:
     """Return SQL that creates the journal's schema, tables and functions in one transaction;
     running it again changes nothing.
     """
-    return _filled(library.part("prepare", server, area=_AREA), whole=True)
+    return _filled(library.part("prepare", server, area=_AREA), complete=True)
 
 
 def heartbeat(server: Server, **values: str) -> str:
@@ -69,4 +70,4 @@ def heartbeat(server: Server, **values: str) -> str:
             maintains, and the days of cover that it requires, as arrays; tag: a dollar quote that
             no name contains; waiting: partitions that are due and exceed the limits
     """
-    return _filled(library.part("heartbeat", server, area=_AREA), whole=True, **values)
+    return _filled(library.part("heartbeat", server, area=_AREA), complete=True, **values)

@@ -29,14 +29,14 @@ from gpcatalog.migration.operations import (
     Requirements,
     StagingTable,
     Unit,
-    name_aside,
+    staging_name,
 )
 from gpcatalog.migration.predicates import Refusal, holding_value, predicate, same_bound
-from gpcatalog.migration.traits import PropertyStatements, brought_along, dress
+from gpcatalog.migration.traits import PropertyStatements, copied_traits, statements_for
 from gpcatalog.model.bounds import BoundKind, parse
 from gpcatalog.model.names import qualified
 from gpcatalog.model.traits import (
-    Differ,
+    TraitConflict,
     Traits,
     index_properties_lost,
     indexes_lost,
@@ -116,15 +116,15 @@ class LiveTable:
             (s for s in planned.steps if isinstance(s, op.Reconfigure) and s.maker == "pg_partman"),
             None,
         )
-        self.taken_indexes: set[str] = {
+        self.used_index_names: set[str] = {
             i.name for indexes in table.indexes.values() for i in indexes
         }
-        self.names_of_indexes = frozenset(self.taken_indexes)
+        self.names_of_indexes = frozenset(self.used_index_names)
 
     def forget(self) -> None:
         """Forget accepted steps, to translate the steps from the first one again."""
         self.accepted.clear()
-        self.taken_indexes = set(self.names_of_indexes)
+        self.used_index_names = set(self.names_of_indexes)
 
     def digest(self, step: op.Step) -> str:
         """Return the part of a step's ID that is used in the names of its staging tables."""
@@ -150,7 +150,7 @@ class LiveTable:
             raise Refusal(
                 "the table is replicated; partitions of a replicated table cannot be exchanged"
             )
-        for h in self.table.hanging:
+        for h in self.table.dependencies:
             if removing and not self.classic and h.what != "referenced by foreign key":
                 continue
             if h.what == "publication of all tables":
@@ -321,9 +321,9 @@ class LiveTable:
         found: dict[int, str] = {}
         to_do = [unit]
         while to_do:
-            below = self.table.children(to_do.pop().oid)
-            found |= {r.oid: self.address(r) for r in below}
-            to_do += below
+            children = self.table.children(to_do.pop().oid)
+            found |= {r.oid: self.address(r) for r in children}
+            to_do += children
         return found
 
     def encodings(self, columns: tuple[Column, ...]) -> tuple[tuple[str, str], ...]:
@@ -337,7 +337,7 @@ class LiveTable:
         """
         same = final == leaf.name
         return tuple(
-            (i, i.name if same else index_name(leaf.name, i.name, final, self.taken_indexes))
+            (i, i.name if same else index_name(leaf.name, i.name, final, self.used_index_names))
             for i in self.table.indexes[leaf.oid]
         )
 
@@ -422,7 +422,7 @@ class LiveTable:
         it and its unit.
         """
         found = []
-        for r in self.table.below(leaf.oid, unit.oid):
+        for r in self.table.path_between(leaf.oid, unit.oid):
             assert r.parent is not None
             bound, above = parse(r.bound), self.table.relations[r.parent]
             expressible = bound.kind is BoundKind.RANGE or (
@@ -435,22 +435,22 @@ class LiveTable:
         return found
 
     def property_statements(
-        self, schema: str, name: str, final: str, base: Traits, wanted: Traits
+        self, schema: str, name: str, final: str, base: Traits, required: Traits
     ) -> PropertyStatements:
-        """Return the statements that give the wanted properties to a table that was created like
+        """Return the statements that give the required properties to a table that was created like
         `base`.
 
         name, final: its names while it is built and afterwards. Raises Refusal.
         """
         try:
-            return dress(
+            return statements_for(
                 qualified(schema, name),
                 qualified(schema, final),
                 base,
-                wanted,
+                required,
                 self.table.traits[self.table.root.oid],
             )
-        except Differ as e:
+        except TraitConflict as e:
             raise Refusal(str(e)) from None
 
     def middles(
@@ -480,23 +480,23 @@ class LiveTable:
         """
         if self.classic:
             return tuple(middles)
-        brought = brought_along(columns, classic=False)
+        copied = copied_traits(columns, classic=False)
         found = []
         for n, m in enumerate(middles):
-            name = name_aside(stem, n) if stem else m.name
-            wanted = traits(m.like) if traits else self.table.traits[m.like.oid]
-            dress = self.property_statements(m.like.schema, name, m.name, brought, wanted)
-            found.append(replace(m, dress=dress))
+            name = staging_name(stem, n) if stem else m.name
+            required = traits(m.like) if traits else self.table.traits[m.like.oid]
+            statements = self.property_statements(m.like.schema, name, m.name, copied, required)
+            found.append(replace(m, properties=statements))
         return tuple(found)
 
     def properties_lost(
-        self, units: Sequence[Unit], made: Iterable[IntermediatePartition]
+        self, units: Sequence[Unit], replacements: Iterable[IntermediatePartition]
     ) -> list[str]:
         """Return a sentence for each property that intermediate partitions of these units have,
         and the partitions that replace them do not have.
         """
         traits, found = self.table.traits, []
-        for new in made:
+        for new in replacements:
             parts = [m.like for u in units for m in u.middles if m.path == new.path]
             found += replaced(
                 [traits[p.oid] for p in parts],
@@ -507,10 +507,10 @@ class LiveTable:
             found += tablespaces_lost(parts, new.like, "the new partition")
         return found
 
-    def hanging_on_root(self, ask: ProbeRunner) -> dict[str, list[tuple[str, str]]]:
+    def root_dependents(self, run_probe: ProbeRunner) -> dict[str, list[tuple[str, str]]]:
         """Dependent objects of the root, by kind: (detail, column)."""
         found: dict[str, list[tuple[str, str]]] = {}
-        for r in ask("migration_root", root=str(self.table.root.oid)):
+        for r in run_probe("migration_root", root=str(self.table.root.oid)):
             found.setdefault(r["what"], []).append((r["detail"], r["column"] or ""))
         return found
 
@@ -531,8 +531,8 @@ class LiveTable:
         """
         table = self.table
         own = table.traits[leaf.oid] if traits is None else traits
-        wanted = {k: v for k, v in own.items() if k not in without}
-        copied = brought_along(table.traits[like.oid], classic=self.classic)
+        required = {k: v for k, v in own.items() if k not in without}
+        copied = copied_traits(table.traits[like.oid], classic=self.classic)
         return StagingTable(
             name=name,
             final=leaf.name,
@@ -551,15 +551,15 @@ class LiveTable:
             explicit=True,
             indexes=tuple((i, i.name) for i in table.indexes[leaf.oid]),
             statistics=self.statistics_targets(leaf),
-            dress=self.property_statements(leaf.schema, name, leaf.name, copied, wanted),
+            properties=self.property_statements(leaf.schema, name, leaf.name, copied, required),
         )
 
-    def templates_now(self, ask: ProbeRunner) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def templates_now(self, run_probe: ProbeRunner) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Greenplum 6: the subpartition templates as the server prints them, deepest level
         first, each with the table or partition that gets it.
         """
         found: dict[int, list[str]] = {}
-        for r in ask("migration_template", root=str(self.table.root.oid)):
+        for r in run_probe("migration_template", root=str(self.table.root.oid)):
             found.setdefault(r["level"], []).append(r["element"])
         at = self.table.root
         reached = {1: at.sql}

@@ -234,12 +234,12 @@ def _statements(report: Report, todo: list[Treatment], window: Window) -> list[s
     slow = rates()[0]
     for t in todo:
         # VACUUM FULL writes only live rows; the other statements also read dead rows
-        whole = (t.needed + t.reclaimable) / slow
+        seconds = (t.needed + t.reclaimable) / slow
         lines += ["", f"-- {printable(t.relation)}: {_gain(t)}"]
         if t.reindex:
-            lines += window.gated(f"REINDEX TABLE {_name(t)}", whole)
-        lines += window.gated(_vacuum(t), t.needed / slow if t.full else whole)
-        lines += window.gated(f"ANALYZE {_name(t)}", whole)
+            lines += window.gated(f"REINDEX TABLE {_name(t)}", seconds)
+        lines += window.gated(_vacuum(t), t.needed / slow if t.full else seconds)
+        lines += window.gated(f"ANALYZE {_name(t)}", seconds)
     return [*lines, "", *_row_order(report, window)]
 
 
@@ -299,8 +299,8 @@ def _auxiliary(report: Report, window: Window) -> list[str]:
         verb = "REINDEX INDEX" if heap else "VACUUM FULL"
         what = f"{a.kind} of {a.schema}.{a.name}: {size(a.worst_reclaimable or 0)} reclaimable"
         why = f"{printable(what)}, {a.bloat or 1:.1f} ×, on segment {a.worst_content}"
-        whole = a.worst_bytes if heap else a.worst_needed
-        seconds = None if whole is None else whole / rates()[0]
+        bytes_read = a.worst_bytes if heap else a.worst_needed
+        seconds = None if bytes_read is None else bytes_read / rates()[0]
         statement = window.gated(f"{verb} {qualified(schema, name)}", seconds)
         lines += [f"{statement[0]}  -- {why}"] if len(statement) == 1 else [f"-- {why}", *statement]
     return lines

@@ -10,7 +10,7 @@ from gpcatalog.migration.predicates import Refusal
 from gpcatalog.model.names import NAMEDATALEN, cut
 
 
-def index_name(old_leaf: str, index: str, new_leaf: str, taken: set[str]) -> str:
+def index_name(old_leaf: str, index: str, new_leaf: str, used_names: set[str]) -> str:
     """Name of an index on a new leaf: the name of the old leaf is replaced in the old name. It has
     at most 63 bytes and is not in use.
 
@@ -23,8 +23,8 @@ def index_name(old_leaf: str, index: str, new_leaf: str, taken: set[str]) -> str
     for n in range(1, 10_000):
         tail = cut(rest if n == 1 else f"{cut(rest, 30)}_{n}", 40)
         name = cut(new_leaf, NAMEDATALEN - len(tail.encode())) + tail
-        if name not in taken:
-            taken.add(name)
+        if name not in used_names:
+            used_names.add(name)
             return name
     raise Refusal("no free index name: 10,000 names are in use")
 

@@ -15,7 +15,7 @@ import gpcatalog
 from gpcatalog.migration import journal
 from gpcatalog.migration.folder import comment, settings_text, writer_for
 from gpcatalog.migration.journal import SCHEMA
-from gpcatalog.migration.operations import Operation, RefusedStep, TableMigration, Writing
+from gpcatalog.migration.operations import Operation, RefusedStep, TableMigration, WriteContext
 from gpcatalog.migration.request import Mode, Request
 from gpcatalog.migration.steps.create import CreatePartitions
 from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
@@ -137,7 +137,11 @@ class NightScript:
         superuser cannot identify a staging table of another role that an earlier transaction
         has left.
         """
-        return self.server.greenplum and table.context.held and not self.work.owner_runs
+        return (
+            self.server.greenplum
+            and table.context.has_unprivileged_owner
+            and not self.work.owner_runs
+        )
 
     def _signature(self) -> str:
         return (
@@ -172,11 +176,11 @@ class NightScript:
     def _head(self) -> list[str]:
         work = self.work
         operations = [o for t in work.tables for o in t.forward]
-        made = sum(len(o.swaps) for o in operations if isinstance(o, CreatePartitions))
+        created = sum(len(o.swaps) for o in operations if isinstance(o, CreatePartitions))
         merges = [o for o in operations if isinstance(o, ReplacePartitions)]
         gone = [o for o in operations if _rank(o) == 1]
         found = [
-            f"Upkeep of {plural(len(work.tables), 'table')}: {plural(made, 'new partition')},"
+            f"Upkeep of {plural(len(work.tables), 'table')}: {plural(created, 'new partition')},"
             f" {plural(len(merges), 'merge')}, {plural(len(gone), 'removal')}.",
             "",
             *(
@@ -260,7 +264,7 @@ class NightScript:
             if t.forward:
                 # another session may run a migration of this table
                 entered = [(Phase.GUARD, [call("enter", literal(t.context.root.sql))])]
-                yield self.writer.block(t.context, _Entering, entered)  # type: ignore[arg-type]
+                yield self.writer.block(t.context, _EntryStep, entered)  # type: ignore[arg-type]
         line = [(o, t) for t in self.work.tables for o in t.forward]
         for operation, table in sorted(
             line, key=lambda pair: (_rank(pair[0]), self.work.order.get(pair[0].id, 0))
@@ -277,7 +281,7 @@ class NightScript:
         request = self.request
         if merge and self.in_one_transaction(table):
             request = replace(request, mode=Mode.LOCKED)
-        writing = Writing(self.server, request, forward=True)
+        writing = WriteContext(self.server, request, forward=True)
         return (
             "\n"
             + comment([printable(x) for x in head])
@@ -285,7 +289,7 @@ class NightScript:
         )
 
 
-class _Entering:
+class _EntryStep:
     """A substitute for the step of a table that keeps other sessions out."""
 
     id = "enter"

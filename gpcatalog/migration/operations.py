@@ -43,7 +43,7 @@ class IntermediatePartition:
     like: the relation whose key, owner and storage options it has; grants, comment: its own
     encodings: of its columns, quoted, as SQL; indexes: with their names afterwards
     statistics: (quoted column, statistics target) if it has one of its own
-    dress: statements that set its properties (not on Greenplum 6)
+    properties: statements that set its properties (not on Greenplum 6)
     """
 
     name: str
@@ -57,10 +57,10 @@ class IntermediatePartition:
     encodings: tuple[tuple[str, str], ...] = ()
     indexes: tuple[tuple[Index, str], ...] = ()
     statistics: tuple[tuple[str, int], ...] = ()
-    dress: PropertyStatements = field(default_factory=PropertyStatements)
+    properties: PropertyStatements = field(default_factory=PropertyStatements)
 
 
-def name_aside(stem: str, number: int) -> str:
+def staging_name(stem: str, number: int) -> str:
     """Return the name of an intermediate partition while it is built. stem: name of the first
     staging table below the unit; number: 0 for the unit itself
     """
@@ -99,7 +99,7 @@ class StagingTable:
     indexes: tuple[tuple[Index, str], ...] = ()  # each with its name afterwards
     slices: tuple[str, ...] = ()
     statistics: tuple[tuple[str, int], ...] = ()  # columns with a target of their own
-    dress: PropertyStatements = field(default_factory=PropertyStatements)
+    properties: PropertyStatements = field(default_factory=PropertyStatements)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +161,9 @@ class Context:
     columns: tuple[str, ...]  # of every row, in the root's order, quoted
     copied: tuple[str, ...]  # without generated columns
     signature: str
-    held: bool = True  # whether a relation of the table belongs to a role that is not a superuser
+    has_unprivileged_owner: bool = (
+        True  # whether a relation of the table belongs to a role that is not a superuser
+    )
     code: tuple[
         str, ...
         # qualified names of user-defined objects that keys, indexes, checks and statistics objects
@@ -183,7 +185,7 @@ class Requirements:
 
 
 @dataclass(frozen=True)
-class Writing:
+class WriteContext:
     """How one file is written.
 
     forward: whether the operation belongs to the file that performs the plan, otherwise to its
@@ -200,7 +202,7 @@ class Writing:
         return "done" if self.forward else "undone"
 
     @property
-    def whole(self) -> bool:
+    def exact(self) -> bool:
         """Whether the table must have the partitions that the plan found, and no others."""
         return self.request.strict and self.forward
 
@@ -227,7 +229,7 @@ class Operation(ABC):
         """Return the lines of its heading: new and removed partitions."""
 
     @abstractmethod
-    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+    def transactions(self, writer: Writer, context: Context, writing: WriteContext) -> list[str]:
         """Return its SQL, one text per transaction."""
 
     def grants(self) -> Sequence[Grant]:
@@ -254,7 +256,7 @@ class Operation(ABC):
         """Return the relations that it drops, or creates again, with all their properties."""
         return []
 
-    def remade(self, *, classic: bool) -> list[Relation]:
+    def recreated(self, *, classic: bool) -> list[Relation]:
         """Return the relations that are replaced by new ones with the same names and bounds."""
         return []
 
@@ -272,7 +274,7 @@ class Operation(ABC):
         """Whether the table is still partitioned afterwards."""
         return True
 
-    def uses_server_merge(self, writing: Writing) -> bool:
+    def uses_server_merge(self, writing: WriteContext) -> bool:
         """Whether the server's own statement performs it (PostgreSQL 19: MERGE PARTITIONS)."""
         return False
 
@@ -304,9 +306,9 @@ class PartitionOperation(Operation):
         return [leaf for u in self.gone for leaf in u.leaves]
 
     def reads(self) -> list[str]:
-        below = self.default.everything if self.default is not None else ()
-        going = (r for u in self.gone for r in (*u.between, *u.leaves))
-        return [self.parent.sql, *(r.sql for r in (*going, *below))]
+        default_relations = self.default.everything if self.default is not None else ()
+        removed_relations = (r for u in self.gone for r in (*u.between, *u.leaves))
+        return [self.parent.sql, *(r.sql for r in (*removed_relations, *default_relations))]
 
     def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
         units = [*self.gone, *([self.default] if classic and self.default is not None else [])]
@@ -315,7 +317,7 @@ class PartitionOperation(Operation):
     def drops(self, *, classic: bool) -> list[Relation]:
         return self.removes(classic=classic)[1]
 
-    def remade(self, *, classic: bool) -> list[Relation]:
+    def recreated(self, *, classic: bool) -> list[Relation]:
         return list(self.default.everything) if classic and self.default is not None else []
 
 

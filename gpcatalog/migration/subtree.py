@@ -35,7 +35,7 @@ def path(
     """Return the path from below a unit down to a leaf; empty if the unit is the leaf."""
     return tuple(
         PathStep(label(r), r.bound, r.name, addresses.get(r.oid, ""))
-        for r in table.below(leaf.oid, unit.oid)
+        for r in table.path_between(leaf.oid, unit.oid)
     )
 
 
@@ -81,7 +81,7 @@ def merged(
     name: str,
     new_label: str,
     bound: str,
-    taken: set[str],
+    used_names: set[str],
     index_name: Callable[[str, str, str], str],
     *,
     classic: bool,
@@ -104,7 +104,7 @@ def merged(
             )
         if m.path:
             old_parent, parent = names[m.path[:-1]]
-            new = child_name(parent, m.like, old_parent, taken, classic=classic)
+            new = child_name(parent, m.like, old_parent, used_names, classic=classic)
         else:
             new = name
         names[m.path] = (m.name, new)
@@ -117,7 +117,7 @@ def merged(
 
 
 def child_name(
-    parent: str, like: Relation, old_parent: str, taken: set[str], *, classic: bool
+    parent: str, like: Relation, old_parent: str, used_names: set[str], *, classic: bool
 ) -> str:
     """Name of the relation of a partition below `parent` that replaces `like` below `old_parent`.
 
@@ -135,7 +135,7 @@ def child_name(
     for n in range(1, 10_000):
         tail = cut(rest if n == 1 else f"{cut(rest, 30)}_{n}", 40)
         found = cut(parent, NAMEDATALEN - len(tail.encode())) + tail
-        if found not in taken:
-            taken.add(found)
+        if found not in used_names:
+            used_names.add(found)
             return found
     raise SubtreeChanged("no free name: 10,000 names are in use")

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def _guard(
-    writer: Writer, context: Context, swap: ReplacePartitions, *, done: str, whole: bool
+    writer: Writer, context: Context, swap: ReplacePartitions, *, done: str, exact: bool
 ) -> list[str]:
     """Return the statements that stop the step unless its partitions are as planned, and not
     larger.
     """
     guard = writer.guard(
-        context, swap, done=done, whole=whole, partitions=[u.relation for u in swap.gone]
+        context, swap, done=done, exact=exact, partitions=[u.relation for u in swap.gone]
     )
     if swap.limit_bytes is not None:
         guard.append(call("expect_bytes", array(r.sql for r in swap.leaves), str(swap.limit_bytes)))
@@ -37,7 +37,7 @@ def locked(
     swap: ReplacePartitions,
     *,
     done: str,
-    whole: bool,
+    exact: bool,
     most: int | None = None,
 ) -> list[str]:
     """The transactions of a swap in locked mode.
@@ -45,7 +45,7 @@ def locked(
     most: maximum bytes that all merges of an upkeep script copy; None: no limit
     """
     stages = swap.stages
-    guard = _guard(writer, context, swap, done=done, whole=whole)
+    guard = _guard(writer, context, swap, done=done, exact=exact)
     budget = []
     if most is not None:
         sizes = " + ".join(_size(leaf.sql) for leaf in swap.leaves)
@@ -78,11 +78,11 @@ def locked(
     return [*writer.before(context, swap, done), writer.block(context, swap, phases)]
 
 
-def online(writer: Writer, context: Context, swap: ReplacePartitions, *, whole: bool) -> list[str]:
+def online(writer: Writer, context: Context, swap: ReplacePartitions, *, exact: bool) -> list[str]:
     """The transactions of a swap in online mode: build, copy, index; then compare again under
     the lock, and swap.
     """
-    guard = _guard(writer, context, swap, done="done", whole=whole)
+    guard = _guard(writer, context, swap, done="done", exact=exact)
     return [
         *writer.before(context, swap, "done"),
         writer.block(context, swap, _build(writer, context, swap, guard=guard)),
@@ -100,7 +100,7 @@ def instalments(
 
     most: maximum bytes that all merges of a run copy
     """
-    guard = _guard(writer, context, swap, done="done", whole=False)
+    guard = _guard(writer, context, swap, done="done", exact=False)
     pieces = [
         (stage, source, f"{swap.id} {source}")
         for stage in swap.stages
@@ -145,7 +145,7 @@ def _digest(writer: Writer, context: Context, swap: ReplacePartitions) -> str:
     """
     lines = [context.signature, *context.columns]
     for s in swap.stages:
-        lines += [*writer.make_stage(context, swap, s), *writer.indexes(s), *s.dress.late]
+        lines += [*writer.make_stage(context, swap, s), *writer.indexes(s), *s.properties.late]
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

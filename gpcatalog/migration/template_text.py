@@ -88,16 +88,16 @@ def elements(
         elif isinstance(step, op.DropEmpty) and step.parent_name == parent.name:
             gone |= {u.name for u in step.units}
     live = {c.name: c for c in children}
-    said: set[str] = set()
+    merged_ids: set[str] = set()
     then = []
     for c in children:
         step_ = merged.get(c.name)
-        if c.name in gone or (step_ is not None and step_.id in said):
+        if c.name in gone or (step_ is not None and step_.id in merged_ids):
             continue
         if step_ is None:
             then.append(_element(_name(c, classic=classic), c.bound, c))
             continue
-        said.add(step_.id)
+        merged_ids.add(step_.id)
         missing = [u.name for u in step_.units if u.name not in live]
         if missing:
             raise ValueError(f"changed since it was planned: {missing[0]} is gone")
@@ -117,5 +117,5 @@ def set_template(table: str, elements: Sequence[str]) -> str:
     """The statement that sets this subpartition template for a table, or for the partition
     after ALTER TABLE … ALTER PARTITION.
     """
-    said = ",\n        ".join(elements)
-    return f"ALTER TABLE {table} SET SUBPARTITION TEMPLATE (\n        {said});"
+    element_list = ",\n        ".join(elements)
+    return f"ALTER TABLE {table} SET SUBPARTITION TEMPLATE (\n        {element_list});"

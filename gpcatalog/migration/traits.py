@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from gpcatalog.migration.introspect import quote_ident_always
 from gpcatalog.model.names import qualified, quote_ident, quote_literal
-from gpcatalog.model.traits import Differ, Traits
+from gpcatalog.model.traits import TraitConflict, Traits
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class PropertyStatements:
         return bool(self.before or self.late or self.after or self.statistics)
 
 
-def brought_along(like: Traits, *, classic: bool) -> dict[tuple[str, str], str]:
+def copied_traits(like: Traits, *, classic: bool) -> dict[tuple[str, str], str]:
     """Return the traits that LIKE copies, in the form in which the scripts use it."""
     if classic:
         return {k: v for k, v in like.items() if k[0] in ("default", "not null")}
@@ -82,8 +82,10 @@ def brought_along(like: Traits, *, classic: bool) -> dict[tuple[str, str], str]:
     }
 
 
-def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) -> PropertyStatements:
-    """Return the statements that give the wanted traits to a table with the traits `base`.
+def statements_for(
+    table: str, final: str, base: Traits, required: Traits, root: Traits
+) -> PropertyStatements:
+    """Return the statements that give the required traits to a table with the traits `base`.
 
     table, final: its qualified name while it is built and afterwards
     root: traits of the table of which it becomes a partition; ATTACH adds the triggers of that
@@ -91,9 +93,9 @@ def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) ->
     """
     before: list[str] = []
     late: list[str] = []
-    alike = base == wanted
-    for what, name in () if alike else dict.fromkeys([*base, *wanted]):
-        was, then = base.get((what, name)), wanted.get((what, name))
+    alike = base == required
+    for what, name in () if alike else dict.fromkeys([*base, *required]):
+        was, then = base.get((what, name)), required.get((what, name))
         if was == then:
             continue
         column = quote_ident_always(name)
@@ -117,38 +119,38 @@ def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) ->
             )
         elif (
             what == "check comment"
-            and ("check", name) in wanted
-            and base.get(("check", name)) == wanted["check", name]
+            and ("check", name) in required
+            and base.get(("check", name)) == required["check", name]
         ):
             text = "NULL" if then is None else quote_literal(then)
             late.append(f"COMMENT ON CONSTRAINT {column} ON {table} IS {text};")
         elif what == "check":
             late += _check(before, table, column, was, then)
-            if then is not None and ("check comment", name) in wanted:
+            if then is not None and ("check comment", name) in required:
                 late.append(
                     f"COMMENT ON CONSTRAINT {column} ON {table} IS"
-                    f" {quote_literal(wanted['check comment', name])};"
+                    f" {quote_literal(required['check comment', name])};"
                 )
         elif what == "not null":
             late += _not_null(before, table, column, was, then)
     after = [
         f"ALTER TABLE {final} {then} TRIGGER {quote_ident_always(name)};"
-        for (what, name), then in wanted.items()
+        for (what, name), then in required.items()
         if what == "trigger" and root.get((what, name)) not in (None, then)
     ]
-    made = [
+    statistics = [
         Statistics(
-            schema=key.removesuffix(f".{wanted['statistics name', key]}"),
-            name=wanted["statistics name", key],
+            schema=key.removesuffix(f".{required['statistics name', key]}"),
+            name=required["statistics name", key],
             of=text,
-            owner=wanted.get(("statistics owner", key), ""),
-            target=wanted.get(("statistics target", key), ""),
-            comment=wanted.get(("statistics comment", key), ""),
+            owner=required.get(("statistics owner", key), ""),
+            target=required.get(("statistics target", key), ""),
+            comment=required.get(("statistics comment", key), ""),
         )
-        for (what, key), text in wanted.items()
+        for (what, key), text in required.items()
         if what == "statistics"
     ]
-    return PropertyStatements(tuple(before), tuple(late), tuple(after), tuple(made))
+    return PropertyStatements(tuple(before), tuple(late), tuple(after), tuple(statistics))
 
 
 def _options(text: str, prefix: str = "") -> str:
@@ -163,7 +165,7 @@ def _options(text: str, prefix: str = "") -> str:
     for option in text.split(", "):
         key, _, value = option.partition("=")
         if not re.fullmatch(r"[a-z_]+", key):
-            raise Differ(f"unknown option: {option}")
+            raise TraitConflict(f"unknown option: {option}")
         found.append(f"{prefix}{key}={quote_literal(value)}")
     return ", ".join(found)
 

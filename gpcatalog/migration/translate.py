@@ -28,7 +28,7 @@ from gpcatalog.planner.plan import TablePlan
 
 
 def translate(
-    ask: ProbeRunner,
+    run_probe: ProbeRunner,
     server: Server,
     plan_id: str,
     planned: TablePlan,
@@ -46,7 +46,7 @@ def translate(
     """
     what = "table"
     try:
-        table = read(ask, server, planned.oid)
+        table = read(run_probe, server, planned.oid)
     except Unsafe as e:
         return RefusedStep("", planned.name, what, str(e))
     if table is None:
@@ -58,12 +58,12 @@ def translate(
         )
     if (table.root.schema, table.root.name) != (planned.schema, planned.table):
         return RefusedStep("", planned.name, what, f"it was renamed to {table.root.sql}")
-    read_details(ask, table, _concerned(table, planned))
+    read_details(run_probe, table, _concerned(table, planned))
     live = LiveTable(table, plan_id, planned, counts=counts, growth=growth, slots=slots)
-    superusers = {row["role"] for row in ask("trusted_roles") if row["superuser"]}
+    superusers = {row["role"] for row in run_probe("trusted_roles") if row["superuser"]}
     live.context = replace(
         live.context,
-        held=any(r.owner not in superusers for r in table.relations.values()),
+        has_unprivileged_owner=any(r.owner not in superusers for r in table.relations.values()),
         code=tuple(
             f"{quote_ident_always(schema)}.{quote_ident_always(name)}"
             for schema, name in sorted(table.code)
@@ -81,7 +81,7 @@ def translate(
         handler_of(s).exchanges and not handler_of(s).removes(s) for s in planned.steps
     ):
         return RefusedStep("", planned.name, what, blocked)
-    _translate_steps(migration, live, ask, limits)
+    _translate_steps(migration, live, run_probe, limits)
     return migration
 
 
@@ -99,18 +99,18 @@ def _obstacle(live: LiveTable, *, removing: bool) -> str:
 def _translate_steps(
     migration: TableMigration,
     live: LiveTable,
-    ask: ProbeRunner,
+    run_probe: ProbeRunner,
     limits: _Limits,
 ) -> None:
     """Add the operations of every step, or the reason why it is refused."""
-    done = _Translated()
-    done.add_steps(live, ask, limits, frozenset())
-    taken = _taken(live, ask, [o for _, pairs in done.steps for o, _ in pairs])
-    if taken:
+    done = _TranslatedSteps()
+    done.add_steps(live, run_probe, limits, frozenset())
+    occupied = _occupied_names(live, run_probe, [o for _, pairs in done.steps for o, _ in pairs])
+    if occupied:
         # translate again without these steps: other steps depend on the accepted ones
         live.forget()
-        done = _Translated()
-        done.add_steps(live, ask, limits, taken)
+        done = _TranslatedSteps()
+        done.add_steps(live, run_probe, limits, occupied)
     migration.advice += done.advice
     migration.refused += done.refused
     for step, pairs in done.steps:
@@ -131,7 +131,7 @@ class _Limits:
 
 
 @dataclass
-class _Translated:
+class _TranslatedSteps:
     """The steps of a table with their operations, and steps for which no SQL is written."""
 
     steps: list[tuple[op.AnyStep, Translation]] = field(default_factory=list)
@@ -139,9 +139,13 @@ class _Translated:
     refused: list[RefusedStep] = field(default_factory=list)
 
     def add_steps(
-        self, live: LiveTable, ask: ProbeRunner, limits: _Limits, taken: Collection[tuple[str, str]]
+        self,
+        live: LiveTable,
+        run_probe: ProbeRunner,
+        limits: _Limits,
+        occupied: Collection[tuple[str, str]],
     ) -> None:
-        """Translate all steps; taken: (schema, name) that are in use, so that no step can use
+        """Translate all steps; occupied: (schema, name) that are in use, so that no step can use
         them.
         """
         for step in live.planned.steps:
@@ -155,8 +159,10 @@ class _Translated:
                     continue
                 if not handler.divisible:
                     _refuse_too_large(step, window=limits.window, slots=limits.slots)
-                pairs = handler.translate(live, step, ask)
-                for name in (n for operation, _ in pairs for n in operation.names() if n in taken):
+                pairs = handler.translate(live, step, run_probe)
+                for name in (
+                    n for operation, _ in pairs for n in operation.names() if n in occupied
+                ):
                     raise Refusal(
                         f"a relation named {qualified(*name)} exists already: drop or rename it"
                     )
@@ -168,18 +174,18 @@ class _Translated:
             self.steps.append((step, pairs))
 
 
-def _taken(
-    live: LiveTable, ask: ProbeRunner, operations: Sequence[Operation]
+def _occupied_names(
+    live: LiveTable, run_probe: ProbeRunner, operations: Sequence[Operation]
 ) -> set[tuple[str, str]]:
     """(schema, name) that operations need, but that relations outside of the table already have."""
     table = live.table
     own = {r.name for r in table.relations.values()} | live.names_of_indexes
-    wanted = {n for o in operations for n in o.names() if n[1] not in own}
-    if not wanted:
+    needed = {n for o in operations for n in o.names() if n[1] not in own}
+    if not needed:
         return set()
-    names, schemas = (sorted({n[at] for n in wanted}) for at in (1, 0))
-    found = ask("migration_names", names=array(names), schemas=array(schemas))
-    return {(r["schema"], r["name"]) for r in found} & wanted
+    names, schemas = (sorted({n[at] for n in needed}) for at in (1, 0))
+    found = run_probe("migration_names", names=array(names), schemas=array(schemas))
+    return {(r["schema"], r["name"]) for r in found} & needed
 
 
 def _concerned(table: Table, planned: TablePlan) -> set[int]:
@@ -188,25 +194,25 @@ def _concerned(table: Table, planned: TablePlan) -> set[int]:
     """
     leaves = [leaf for s in planned.steps for leaf in getattr(s, "leaves", ())]
     named = {leaf.name for leaf in leaves}
-    wanted = {leaf.oid for leaf in leaves}
-    whole = {s.like.oid for s in planned.steps if hasattr(s, "like")}
-    whole |= {
+    found = {leaf.oid for leaf in leaves}
+    patterns = {s.like.oid for s in planned.steps if hasattr(s, "like")}
+    patterns |= {
         u.oid for s in planned.steps if s.operation == "retire" for u in getattr(s, "units", ())
     }
-    wanted |= {leaf.oid for oid in whole & table.relations.keys() for leaf in table.leaves(oid)}
-    wanted |= {r.oid for r in table.relations.values() if r.name in named}
-    wanted |= {
+    found |= {leaf.oid for oid in patterns & table.relations.keys() for leaf in table.leaves(oid)}
+    found |= {r.oid for r in table.relations.values() if r.name in named}
+    found |= {
         leaf.oid for r in table.relations.values() if r.is_default for leaf in table.leaves(r.oid)
     }
-    return wanted & table.relations.keys()
+    return found & table.relations.keys()
 
 
 def _add(migration: TableMigration, step: op.AnyStep, pairs: Translation) -> None:
     """Add the operations of a step and their rollback, its gain and its cost."""
-    for operation, back in pairs:
+    for operation, rollback in pairs:
         migration.forward.append(operation)
-        if back is not None:
-            migration.rollback.insert(0, back)
+        if rollback is not None:
+            migration.rollback.insert(0, rollback)
     migration.gain += step.gain.rows
     migration.leaves += step.gain.leaves
     migration.files += step.gain.files

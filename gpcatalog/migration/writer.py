@@ -221,14 +221,14 @@ class Writer(ABC):
         change: Operation,
         *,
         done: str,
-        whole: bool,
+        exact: bool,
         partitions: list[Relation],
     ) -> list[str]:
         """Return the statements that skip a finished step and stop one whose table has changed.
 
         An unknown relation below the partitions that the step removes stops the step, because the
         relation would be dropped with them.
-        done: state of the step afterwards; whole: the table must have all partitions that the plan
+        done: state of the step afterwards; exact: the table must have all partitions that the plan
               found, and no others
         partitions: those that must exist with their bounds
         """
@@ -247,7 +247,7 @@ class Writer(ABC):
                 literal(context.root.sql),
                 literal(context.signature),
                 literal(context.root.owner),
-                "true" if whole else "false",
+                "true" if exact else "false",
             ),
             call(
                 "expect_partitions",
@@ -307,15 +307,15 @@ class Writer(ABC):
         """Return the statement that stops if the new partitions have other partitions below
         them than those that were built.
         """
-        deep = [m for m in swap.made if m.middles]
+        deep = [m for m in swap.new_partitions if m.middles]
         tops = [qualified_always(m.schema, m.name) for m in deep]
-        below = [
+        expected = [
             qualified_always(between.like.schema, between.name)
             for m in deep
             for between in m.middles[1:]
         ]
-        below += [qualified_always(s.schema, s.final) for m in deep for s in m.stages]
-        return [call("expect_below", array(tops), array([*tops, *below]))] if tops else []
+        expected += [qualified_always(s.schema, s.final) for m in deep for s in m.stages]
+        return [call("expect_below", array(tops), array([*tops, *expected]))] if tops else []
 
     def trusted(
         self,
@@ -434,9 +434,9 @@ class Writer(ABC):
         found = self.table_indexes(
             table, [(index, f"{stage.name}_i{n}") for n, (index, _) in enumerate(stage.indexes, 1)]
         )
-        for n, s in enumerate(stage.dress.statistics, 1):
-            made = qualified(s.schema, f"{stage.name}_s{n}")
-            found += s.create(made, table, stage.shape.owner)
+        for n, s in enumerate(stage.properties.statistics, 1):
+            staging_name = qualified(s.schema, f"{stage.name}_s{n}")
+            found += s.create(staging_name, table, stage.shape.owner)
         return found
 
     def index_names(self, stage: StagingTable) -> list[str]:
@@ -476,12 +476,12 @@ class Writer(ABC):
             if index.replica_identity:
                 identity = f"USING INDEX {quote(final)}"
         found += [f"ALTER TABLE {table} REPLICA IDENTITY {identity};"] if identity else []
-        return [*found, *middle.dress.after]
+        return [*found, *middle.properties.after]
 
     def statistics_names(self, stage: StagingTable) -> list[str]:
         """The statements that give statistics objects their final names."""
         found = []
-        for n, s in enumerate(stage.dress.statistics, 1):
+        for n, s in enumerate(stage.properties.statistics, 1):
             found.append(
                 f"ALTER STATISTICS {qualified(s.schema, f'{stage.name}_s{n}')} RENAME TO"
                 f" {quote(s.name)};"
@@ -499,7 +499,7 @@ class Writer(ABC):
             for index, final in stage.indexes
             if index.clustered
         ]
-        return [*marks, *stage.dress.after]
+        return [*marks, *stage.properties.after]
 
     def make_stage(self, context: Context, change: Operation, stage: StagingTable) -> list[str]:
         """Return the statements that create an empty staging table with its owner and no other grants."""
@@ -510,7 +510,7 @@ class Writer(ABC):
         ]
         for column, target in stage.statistics:
             found.append(f"ALTER TABLE {table} ALTER COLUMN {column} SET STATISTICS {target};")
-        found += stage.dress.before
+        found += stage.properties.before
         found.append(f"ALTER TABLE {table} OWNER TO {quote(stage.shape.owner)};")
         found.append(call("strip", literal(table)))
         return found
@@ -547,8 +547,8 @@ class Writer(ABC):
             " 'new');"
         ]
         if rows is not None:
-            said = f"changed since it was planned: % rows, but {rows} were counted"
-            found.append(f"IF held <> {rows} THEN RAISE EXCEPTION '{said}', held; END IF;")
+            message = f"changed since it was planned: % rows, but {rows} were counted"
+            found.append(f"IF held <> {rows} THEN RAISE EXCEPTION '{message}', held; END IF;")
         return found
 
     def statistics(self, stage: StagingTable) -> str:
@@ -584,9 +584,9 @@ class Writer(ABC):
         plan, root = literal(context.plan), literal(context.root.sql)
         found = [call("note", plan, literal(change.id), literal(state), root, "began")]
         # the journal finds other partitions itself
-        remade = [self.server_name(r) for r in change.remade(classic=self.classic)]
-        if remade:
-            found.append(call("note_properties", plan, root, array(remade)))
+        recreated = [self.server_name(r) for r in change.recreated(classic=self.classic)]
+        if recreated:
+            found.append(call("note_properties", plan, root, array(recreated)))
         return found
 
     def before(

@@ -214,7 +214,7 @@ def _terms(text: str) -> tuple[Term, ...]:
         at += 1
 
 
-def _inside(text: str, at: int) -> tuple[str, int]:
+def _in_parentheses(text: str, at: int) -> tuple[str, int]:
     """The text between the parenthesis at `at` and its closing parenthesis, and the position after
     it.
 
@@ -250,7 +250,7 @@ def _classic(text: str) -> Bound:
         m = _CLASSIC.match(text, at)
         if m is None or m[1] in ends:
             raise _Garbage(f"START or END is expected at {text[at : at + 30]!r}")
-        inner, at = _inside(text, m.end())
+        inner, at = _in_parentheses(text, m.end())
         inclusive = m[1] == "START"  # the server's default
         flag = _FLAG.match(text, at)
         if flag:
@@ -276,17 +276,17 @@ def _declarative(text: str) -> Bound:
     if m := _HASH.match(rest):
         return Bound(kind=BoundKind.HASH, text=text, modulus=int(m[1]), remainder=int(m[2]))
     if rest.startswith("IN"):
-        inner, at = _inside(rest, rest.index("("))
+        inner, at = _in_parentheses(rest, rest.index("("))
         if rest[at:].strip():
             raise _Garbage(f"unexpected text {rest[at : at + 30]!r}")
         return Bound(kind=BoundKind.LIST, text=text, values=_terms(inner))
     if not rest.startswith("FROM"):
         raise _Garbage(f"FROM, IN or WITH is expected at {rest[:30]!r}")
-    low, at = _inside(rest, rest.index("("))
+    low, at = _in_parentheses(rest, rest.index("("))
     tail = rest[at:].lstrip()
     if not tail.startswith("TO"):
         raise _Garbage(f"TO is expected at {tail[:30]!r}")
-    high, at = _inside(tail, tail.index("("))
+    high, at = _in_parentheses(tail, tail.index("("))
     if tail[at:].strip():
         raise _Garbage(f"unexpected text {tail[at : at + 30]!r}")
     lower, upper = _terms(low), _terms(high)
@@ -321,7 +321,7 @@ def parse(text: str | None) -> Bound:
         if bare.startswith("FOR VALUES"):
             return _declarative(bare)
         if bare.startswith("VALUES"):
-            inner, at = _inside(bare, bare.index("("))
+            inner, at = _in_parentheses(bare, bare.index("("))
             if bare[at:].strip():
                 raise _Garbage(f"unexpected text {bare[at : at + 30]!r}")
             return Bound(kind=BoundKind.LIST, text=text, values=_terms(inner))
@@ -448,10 +448,10 @@ def axis(term: Term, kind: Family) -> int:
             raise ValueError(f"{term.value} is not a whole number")
         if number.adjusted() > 20:  # never written out: 1e999999 would have a million digits
             raise ValueError(f"{term.value} does not fit into 64 bits")
-        whole = int(number)
-        if not MINUS_INFINITY < whole < INFINITY:
-            raise ValueError(f"{whole} does not fit into 64 bits")
-        return whole
+        integer = int(number)
+        if not MINUS_INFINITY < integer < INFINITY:
+            raise ValueError(f"{integer} does not fit into 64 bits")
+        return integer
     raise ValueError(f"values of type {kind} have no order that gpcatalog knows")
 
 

@@ -10,7 +10,7 @@ ALWAYS = 64 << 20  # bytes on an instance from which a relation is in every samp
 MOST_FILES = 5_000_000
 
 
-class Which(StrEnum):
+class FileSelection(StrEnum):
     """Relations whose file sizes are read: all, a sample, or none; AUTO decides by the number
     of files.
     """
@@ -28,9 +28,9 @@ class FileChoice:
     parallel: segments of each host whose directories are listed at the same time; 0: all
     """
 
-    files: Which = Which.AUTO
+    files: FileSelection = FileSelection.AUTO
     parallel: int = 0
 
 
-ALL_FILES = FileChoice(Which.ALL)
+ALL_FILES = FileChoice(FileSelection.ALL)
 """For plans, which need the size of each leaf."""

@@ -190,14 +190,14 @@ def split_name(text: str) -> tuple[str, str]:
 
 
 def relation_name(
-    parent: str, level: int, partition: str, *, classic: bool, taken: set[str]
+    parent: str, level: int, partition: str, *, classic: bool, used_names: set[str]
 ) -> str:
     """Name of a new partition's relation: parent_LEVEL_prt_NAME on Greenplum 6, parent_NAME on
     other servers. The part of the parent is truncated.
 
-    >>> relation_name("t" * 70, 1, "p2024m01", classic=True, taken=set())[-19:]
+    >>> relation_name("t" * 70, 1, "p2024m01", classic=True, used_names=set())[-19:]
     'tttt_1_prt_p2024m01'
-    >>> relation_name("t", 1, "p" * 70, classic=False, taken={"_" + "p" * 62})[-4:]
+    >>> relation_name("t", 1, "p" * 70, classic=False, used_names={"_" + "p" * 62})[-4:]
     'pp_2'
     """
     tail = f"_{level}_prt_{partition}" if classic else f"_{partition}"
@@ -205,6 +205,6 @@ def relation_name(
         number = "" if n == 1 else f"_{n}"
         end = cut(tail, NAMEDATALEN - len(number)) + number
         name = cut(parent, NAMEDATALEN - len(end.encode())) + end
-        if name not in taken:
+        if name not in used_names:
             return name
     raise AssertionError("there are no free numbers for new relations")

@@ -40,27 +40,29 @@ def parse(text: str, origin: str) -> dict[str, Any]:
         ) from None
 
 
-def _inside(kind: Any) -> list[Any]:
+def _member_types(kind: Any) -> list[Any]:
     """The types that an annotation allows: members of a union, elements of a list or mapping."""
     origin = typing.get_origin(kind)
     if origin is Annotated:
-        return _inside(typing.get_args(kind)[0])
+        return _member_types(typing.get_args(kind)[0])
     if origin in (typing.Union, types.UnionType):
-        return [one for member in typing.get_args(kind) for one in _inside(member)]
+        return [one for member in typing.get_args(kind) for one in _member_types(member)]
     if origin in (list, tuple, dict):
-        return [one for member in typing.get_args(kind) for one in _inside(member)]
+        return [one for member in typing.get_args(kind) for one in _member_types(member)]
     return [kind]
 
 
 def _at(kind: Any, path: str) -> list[Any]:
     """The types at a path of msgspec, such as `table[...].grain`."""
-    found = _inside(kind)
+    found = _member_types(kind)
     for name in filter(None, re.sub(r"\[.*?\]", "", path).split(".")):
         structs = [k for k in found if isinstance(k, type) and issubclass(k, msgspec.Struct)]
         found = [
             one
             for struct in structs
-            for one in _inside(typing.get_type_hints(struct, include_extras=True).get(name, object))
+            for one in _member_types(
+                typing.get_type_hints(struct, include_extras=True).get(name, object)
+            )
         ]
     return found
 
@@ -76,9 +78,9 @@ def as_settings(
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as e:
-        said = str(e)
+        message = str(e)
     before = f"{table}." if table else ""
-    word = re.search(r"Invalid enum value '(.*)' - at `\$\.(.*)`", said)
+    word = re.search(r"Invalid enum value '(.*)' - at `\$\.(.*)`", message)
     if word:
         allowed = [
             f'"{w}"'
@@ -90,7 +92,7 @@ def as_settings(
             f"{origin}: {before}{word[2]}: {word[1]!r} is not a valid value",
             hint=f"use one of {', '.join(allowed)}",
         )
-    unknown = re.search(r"unknown field `([^`]*)`(?: - at `\$\.?([^`]*)`)?", said)
+    unknown = re.search(r"unknown field `([^`]*)`(?: - at `\$\.?([^`]*)`)?", message)
     if unknown:
         keys = ", ".join(
             field.name
@@ -103,10 +105,10 @@ def as_settings(
         raise CatalogError(
             f"{origin}: unknown key {unknown[1]!r} in {place}", hint=f"known keys: {keys}"
         )
-    missing = re.search(r"missing required field `([^`]*)`(?: - at `\$\.?([^`]*)`)?", said)
+    missing = re.search(r"missing required field `([^`]*)`(?: - at `\$\.?([^`]*)`)?", message)
     if missing:
         named = before + (missing[2] or "")
         place = f"[{named.rstrip('.')}]" if named else "the file"
         raise CatalogError(f"{origin}: {place} has no key {missing[1]!r}", hint=hint)
-    place = said.replace(" - at `$.", f" in `{before}").replace(" - at `$", " in `" + table)
+    place = message.replace(" - at `$.", f" in `{before}").replace(" - at `$", " in `" + table)
     raise CatalogError(f"{origin}: {place}", hint=hint)

@@ -41,7 +41,7 @@ _WORDS = {
 }
 
 
-class Differ(Exception):
+class TraitConflict(Exception):
     """Partitions differ in a property that no rule can merge."""
 
 
@@ -96,11 +96,11 @@ def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str],
                 newest.get(key) or root.get(key, ""),
             )
             if not found[key]:
-                raise Differ(
+                raise TraitConflict(
                     f"constraint {name} is neither on the table nor on its newest partition"
                 )
         elif what == "trigger":
-            raise Differ(f"trigger {name} does not have the same state on all partitions")
+            raise TraitConflict(f"trigger {name} does not have the same state on all partitions")
         elif what in _NEWEST:
             if key in newest:
                 found[key] = newest[key]

@@ -52,7 +52,7 @@ def runs(rows: Iterable[Mapping[str, Any]]) -> list[Run]:
                 found[-1][0], ended=r["at"], waiting=int(waiting[1]) if waiting else None
             )
             found[-1] = (run, found[-1][1])
-    return [msgspec.structs.replace(run, failures=tuple(said)) for run, said in found]
+    return [msgspec.structs.replace(run, failures=tuple(failures)) for run, failures in found]
 
 
 def maintained(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:

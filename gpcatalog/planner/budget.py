@@ -197,13 +197,13 @@ def _search(
         least[i] = least[i + 1] + use[order[i]][open_points[order[i]]].min(axis=0)
     slack = _EPS * np.maximum(np.abs(limit), 1.0)
     found = best
-    spent = 0
+    visited = 0
     picked = [0] * len(order)
 
     def descend(i: int, over: float, used: Floats) -> bool:
-        nonlocal cheapest, found, spent
-        spent += 1
-        if spent > nodes:
+        nonlocal cheapest, found, visited
+        visited += 1
+        if visited > nodes:
             return False
         if i == len(order):
             choice = np.array(

@@ -61,7 +61,7 @@ def _cells(chunk: Chunk, free: Bools, months: _Months, *, slot: int, now: int) -
         if not r.level:
             continue
         if r.calendar:
-            ages = dict(r.wishes.grains)
+            ages = dict(r.policy.grains)
             if slot not in ages:
                 continue
             calendar[s:e] = True

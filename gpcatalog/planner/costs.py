@@ -143,12 +143,12 @@ def shape_of(
     root: RootShape,
     storage: Storage | None = None,
     *,
-    anew: bool = False,
+    copied: bool = False,
 ) -> Shape | None:
     """The cost model's shape of a class, unchanged or in another storage; None if the server does
     not support that.
 
-    anew: rewritten, without dropped columns.
+    copied: rewritten, without dropped columns.
     """
     now = one.storage
     target = storage or now
@@ -173,7 +173,7 @@ def shape_of(
     toast = one.toast or (target is not now and now not in gen.toast)
     return Shape(
         target,
-        min(one.columns, root.live or one.columns) if anew else one.columns,
+        min(one.columns, root.live or one.columns) if copied else one.columns,
         toastable=toast,
         indexes=indexes,
         place=Place.LEAF if one.leaf else Place.INTERMEDIATE,
@@ -182,7 +182,7 @@ def shape_of(
         defaults=root.defaults,
         checks=root.checks,
         depends=root.depends,
-        exchanged=anew,
+        exchanged=copied,
         owned=one.owner
         != 10,  # 10: the bootstrap superuser, whose objects have no pg_shdepend rows
         unlogged=one.persistence == "u",
@@ -213,7 +213,7 @@ class Table:
     """Costs of every class for every target: arrays [class, target]; NaN if the server does not
     support it.
 
-    With target 0 (KEEP), a leaf is unchanged. `anew` contains the costs of leaves that are
+    With target 0 (KEEP), a leaf is unchanged. `rewritten` contains the costs of leaves that are
     rewritten in their own storage.
     empty, filled: files on one segment
     catalog: estimated catalog bytes on all instances
@@ -228,7 +228,7 @@ class Table:
     columns: npt.NDArray[np.float64]
     column_stored: npt.NDArray[np.bool_]
     costs: list[list[Cost | None]]
-    anew: Table | None = None
+    rewritten: Table | None = None
 
     @classmethod
     def of(
@@ -238,7 +238,7 @@ class Table:
         classes: list[LeafClass],
         roots: list[RootShape],
         *,
-        anew: bool = False,
+        copied: bool = False,
     ) -> Table:
         """The table for these classes. External, foreign and unknown storages cost the catalog
         rows of a heap table, and no files.
@@ -259,11 +259,11 @@ class Table:
                 known = (
                     one if one.storage in gen.storages or t else replace(one, storage=Storage.HEAP)
                 )
-                shape = shape_of(gen, known, root, target, anew=anew or target is not None)
+                shape = shape_of(gen, known, root, target, copied=copied or target is not None)
                 if shape is None or (t and one.storage not in gen.storages):
                     line.append(None)
                     continue
-                written = anew or target is not None
+                written = copied or target is not None
                 kind = (shape, written, root.other)
                 if kind not in memo:
                     leaf = shape.place is Place.LEAF
@@ -301,7 +301,7 @@ class Table:
                 [c.storage is Storage.AO_COLUMN for c in classes], dtype=np.bool_
             ),
             costs=costs,
-            anew=None if anew else cls.of(gen, cluster, classes, roots, anew=True),
+            rewritten=None if copied else cls.of(gen, cluster, classes, roots, copied=True),
         )
 
     def with_more(self, more: Table) -> Table:
@@ -310,7 +310,11 @@ class Table:
         def both(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[Any]:
             return np.concatenate([one, other])
 
-        anew = None if self.anew is None or more.anew is None else self.anew.with_more(more.anew)
+        rewritten = (
+            None
+            if self.rewritten is None or more.rewritten is None
+            else self.rewritten.with_more(more.rewritten)
+        )
         return Table(
             rows=both(self.rows, more.rows),
             more=both(self.more, more.more),
@@ -320,5 +324,5 @@ class Table:
             columns=both(self.columns, more.columns),
             column_stored=both(self.column_stored, more.column_stored),
             costs=self.costs + more.costs,
-            anew=anew,
+            rewritten=rewritten,
         )

@@ -113,7 +113,7 @@ def sweep(weights: Weights, *, targets: bool) -> Floats:
 BETWEEN = 24  # additional points of the whole curve, between those for which every table was solved
 
 
-def whole(curves: Curves, weights: Weights) -> list[tuple[float, Floats]]:
+def curve_over_tables(curves: Curves, weights: Weights) -> list[tuple[float, Floats]]:
     """The curve over all tables: factor for the price of the gain, and the sums of all resources,
     lowest factor first.
 
@@ -127,8 +127,12 @@ def whole(curves: Curves, weights: Weights) -> list[tuple[float, Floats]]:
     # points that all steps of a table cost, and points that they save
     price = (full - idle) @ nothing
     saved = (idle - full) @ (one - nothing)
-    pays = (price / np.maximum(saved, 1e-9))[(saved > 1e-9) & (price > 0)]
-    more = np.quantile(pays, np.linspace(0, 1, BETWEEN)) * (1 + 1e-9) if len(pays) else np.zeros(0)
+    worthwhile_gains = (price / np.maximum(saved, 1e-9))[(saved > 1e-9) & (price > 0)]
+    more = (
+        np.quantile(worthwhile_gains, np.linspace(0, 1, BETWEEN)) * (1 + 1e-9)
+        if len(worthwhile_gains)
+        else np.zeros(0)
+    )
     found = []
     rows = np.arange(len(totals))
     for gain in sorted({*GAINS, *more.tolist()}):
@@ -137,7 +141,7 @@ def whole(curves: Curves, weights: Weights) -> list[tuple[float, Floats]]:
     return found
 
 
-def _ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+def _prefetched(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
     """The same chunks; each is read while the previous one is processed."""
     with ThreadPoolExecutor(1) as reading:
         following = reading.submit(next, chunks, None)
@@ -163,7 +167,7 @@ def build(
     before = np.zeros((len(reader.roots), len(RESOURCES)))
     stays = np.zeros((len(reader.roots), len(KeepReason)), dtype=np.int64)
     done = 0
-    for chunk in _ahead(reader.chunks()):
+    for chunk in _prefetched(reader.chunks()):
         problem = prepare(
             chunk,
             now=reader.now,
@@ -201,7 +205,7 @@ def _enumerate(curves: Curves, objective: Floats, ways: list[int]) -> bool:
     if curves.problems is None or len(curves.totals) > frontier.TABLES:
         return False
     directions = np.stack([objective, *(np.eye(len(RESOURCES))[way] for way in ways)], axis=1)
-    found: dict[int, list[frontier.Way]] = {}
+    found: dict[int, list[frontier.Grouping]] = {}
     complete = True
     for problem in curves.problems:
         for place, root in enumerate(problem.roots.tolist()):
@@ -260,15 +264,15 @@ def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outco
         price = objective.copy()
         for way, m in zip(ways, multipliers.tolist(), strict=True):
             price[way] += m
-        made = np.concatenate([solve(p, price[:, None]).totals for p in curves.problems or ()])
+        solutions = np.concatenate([solve(p, price[:, None]).totals for p in curves.problems or ()])
         for root, one in curves.fixed.items():
-            made[root] = one[:, None]
+            solutions[root] = one[:, None]
         best_bound = max(
-            best_bound, float(np.einsum("trp,r->", made, price)) - float(multipliers @ limit)
+            best_bound, float(np.einsum("trp,r->", solutions, price)) - float(multipliers @ limit)
         )
-        known = np.abs(curves.totals - made).max(axis=1).min(axis=1)
+        known = np.abs(curves.totals - solutions).max(axis=1).min(axis=1)
         curves.columns = np.concatenate([curves.columns, price[:, None]], axis=1)
-        curves.totals = np.concatenate([curves.totals, made], axis=2)
+        curves.totals = np.concatenate([curves.totals, solutions], axis=2)
         if upper is not None and (
             upper - best_bound <= NEAR * max(1.0, abs(upper)) or not (known > 1e-6).any()
         ):

@@ -182,7 +182,7 @@ class Explainer:
         """
         root, c = self.root, self.problem.chunk
         now_at = self.planned.reader.now - root.shift
-        ages = dict(root.wishes.grains)
+        ages = dict(root.policy.grains)
         low, high = c.cal_low[start : start + 1], c.cal_high[end - 1 : end]
         if low[0] <= MINUS_INFINITY or high[0] >= INFINITY:
             return "the range has no end"
@@ -204,10 +204,10 @@ class Explainer:
         if len(inside) == end - start:
             return ""
         total = float(c.segment[inside + self.units[0]].sum())
-        if total > root.wishes.max_leaf:
+        if total > root.policy.max_leaf:
             return (
                 f"its {grain.word} would contain {size(total)} on the fullest segment, more than"
-                f" max_leaf = {size(root.wishes.max_leaf)}"
+                f" max_leaf = {size(root.policy.max_leaf)}"
             )
         return (
             f"its {grain.word} has a gap, partitions of different shape or a partition"
@@ -227,40 +227,40 @@ class Explainer:
         """The groups in the order of the axis. Neighbors with the same result and reason become
         one row.
         """
-        operation = self.planned.wholes.operations.get(self.root.index)
+        operation = self.planned.table_operations.operations.get(self.root.index)
         if operation:
-            return [self._whole(operation)]
+            return [self._operation_row(operation)]
         pieces = self._pieces()
         chosen = {piece.start: (piece.end, piece.cost) for piece in pieces}
         c, texts = self.problem.chunk, self._texts()
         found: list[Row] = []
         alike: list[int] = []  # adjacent single units with the same result
-        fate = ""
+        result = ""
 
         def close() -> None:
             if alike:
-                found.append(self._row(alike[0], alike[-1] + 1, texts, fate))
+                found.append(self._row(alike[0], alike[-1] + 1, texts, result))
                 alike.clear()
 
         for piece in pieces:
             if piece.end - piece.start == 1 and not piece.slot:
-                what = self._fate(piece.start, piece.option)
-                if what != fate or not alike or c.set[alike[-1]] != c.set[piece.start]:
+                what = self._unit_result(piece.start, piece.option)
+                if what != result or not alike or c.set[alike[-1]] != c.set[piece.start]:
                     close()
-                fate = what
+                result = what
                 alike.append(piece.start)
                 continue
             close()
-            fate = ""
+            result = ""
             found.append(self._merged(piece, texts, chosen))
         close()
         return found
 
-    def _whole(self, operation: str) -> Row:
+    def _operation_row(self, operation: str) -> Row:
         """The only row of a table that an operation changes as a whole."""
         c = self.problem.chunk
         s, e = self.units
-        said = (
+        text = (
             "unused subpartitions are dropped" if operation == "unused_subpartitions" else operation
         )
         return Row(
@@ -269,7 +269,7 @@ class Explainer:
             leaves=int(c.leaves[s:e].sum()),
             bytes=float(c.bytes[s:e].sum()),
             bars=_bars(self.problem, s, e, self.highest),
-            what=f"{said}, as the policy requires",
+            what=f"{text}, as the policy requires",
         )
 
     def _pieces(self) -> list[_Piece]:
@@ -342,7 +342,7 @@ class Explainer:
         }
         return [names.get(o, "?") for o in self.problem.chunk.oid[s:e].tolist()]
 
-    def _fate(self, u: int, option: int) -> str:
+    def _unit_result(self, u: int, option: int) -> str:
         c = self.problem.chunk
         if option == DROP:
             return "drop: empty"
@@ -359,17 +359,17 @@ class Explainer:
             return f"not changed: {self.root.reason or WHY_TEXT[why]}" + (
                 f" ({reason})" if reason else ""
             )
-        wished = self.root.wishes.storage
-        if wished in TARGETS and any(
-            c.classes[k].storage != wished for k in c.leaf_class[c.leaf_unit == u].tolist()
+        policy_storage = self.root.policy.storage
+        if policy_storage in TARGETS and any(
+            c.classes[k].storage != policy_storage for k in c.leaf_class[c.leaf_unit == u].tolist()
         ):
-            option = TARGETS.index(Storage(wished))
+            option = TARGETS.index(Storage(policy_storage))
             if not self.problem.singles.allowed[option][u]:
                 return (
-                    f"not changed: storage {wished} is not supported by the server or by a unique"
+                    f"not changed: storage {policy_storage} is not supported by the server or by a unique"
                     " index"
                 )
-            return f"not changed: a conversion to {wished} would exceed the limits"
+            return f"not changed: a conversion to {policy_storage} would exceed the limits"
         gs, ge = self.groups
         near = [
             g
@@ -377,7 +377,7 @@ class Explainer:
             if self.problem.groups.start[g] <= u < self.problem.groups.end[g]
         ]
         if not near:
-            wide = dict(self.root.wishes.grains)
+            wide = dict(self.root.policy.grains)
             if self.root.calendar and not wide:
                 return "not changed: the policy has no grains"
             return (

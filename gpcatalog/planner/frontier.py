@@ -23,14 +23,14 @@ Pick = tuple[bool, int, int]  # whether a candidate or a single unit; its number
 
 
 @dataclass(frozen=True)
-class Way:
+class Grouping:
     """One grouping: its totals and its groups."""
 
     totals: Floats
     picks: tuple[Pick, ...]
 
 
-def _kept(keys: Floats) -> npt.NDArray[np.int64]:
+def _undominated(keys: Floats) -> npt.NDArray[np.int64]:
     """Rows that no other row dominates or equals in every column (the first of equal rows is
     kept).
     """
@@ -45,7 +45,7 @@ def _kept(keys: Floats) -> npt.NDArray[np.int64]:
     return np.asarray(order[found], dtype=np.int64)
 
 
-def ways(problem: Problem, table: int, directions: Floats) -> list[Way] | None:
+def ways(problem: Problem, table: int, directions: Floats) -> list[Grouping] | None:
     """All groupings of a table that no other one dominates in all directions; None if there are too
     many.
 
@@ -72,7 +72,7 @@ def ways(problem: Problem, table: int, directions: Floats) -> list[Way] | None:
                     (int(problem.groups.start[g]), (True, g, option), comps[g])
                 )
     totals: dict[int, Floats] = {s: np.zeros((1, directions.shape[0]))}
-    back: dict[int, list[tuple[int, int, Pick]]] = {s: []}
+    predecessors: dict[int, list[tuple[int, int, Pick]]] = {s: []}
     for u in range(s + 1, e + 1):
         sums, origin = [], []
         for start, pick, comps in arriving[u]:
@@ -80,18 +80,18 @@ def ways(problem: Problem, table: int, directions: Floats) -> list[Way] | None:
             sums.append(here)
             origin += [(start, n, pick) for n in range(len(here))]
         every = np.concatenate(sums)
-        kept = _kept(every @ directions)
+        kept = _undominated(every @ directions)
         if len(kept) > CAP:
             return None
-        totals[u], back[u] = every[kept], [origin[k] for k in kept.tolist()]
+        totals[u], predecessors[u] = every[kept], [origin[k] for k in kept.tolist()]
     found = []
     for n in range(len(totals[e])):
         picks: list[Pick] = []
         at, label = e, n
         while at > s:
-            at, label, pick = back[at][label]
+            at, label, pick = predecessors[at][label]
             picks.append(pick)
-        found.append(Way(totals[e][n], tuple(picks[::-1])))
+        found.append(Grouping(totals[e][n], tuple(picks[::-1])))
     return found
 
 

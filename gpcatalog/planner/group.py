@@ -25,10 +25,10 @@ from gpcatalog.planner.resources import (
     DROPPED,
     FILES,
     LEAVES,
+    OTHER_STORAGE,
     RESOURCES,
     ROWS,
     SECONDS,
-    UNWISHED,
 )
 from gpcatalog.planner.sets.arrays import Bools, Floats, Ints
 from gpcatalog.planner.sets.chunk import Chunk
@@ -83,13 +83,13 @@ def _selected(options: Options, which: Bools | Ints) -> Options:
     )
 
 
-def _wanted(
+def _without_large_merges(
     chunk: Chunk, start: Ints, end: Ints, slot: npt.NDArray[np.int8]
 ) -> tuple[Ints, Ints, npt.NDArray[np.int8]]:
     """The candidates without merges of leaves that all have min_leaf or more, which are not
     wanted.
     """
-    smallest = {r.index: r.wishes.min_leaf for r in chunk.roots if r.wishes.min_leaf}
+    smallest = {r.index: r.policy.min_leaf for r in chunk.roots if r.policy.min_leaf}
     if not smallest or not len(start):
         return start, end, slot
     line = np.zeros(int(chunk.root.max()) + 1)
@@ -97,13 +97,13 @@ def _wanted(
         line[index] = size
     small = (chunk.segment < line[chunk.root]).astype(np.int64)
     seen = np.concatenate([[0], np.cumsum(small)])
-    wanted = (line[chunk.root[start]] == 0) | (seen[end] > seen[start])
-    return start[wanted], end[wanted], slot[wanted]
+    useful = (line[chunk.root[start]] == 0) | (seen[end] > seen[start])
+    return start[useful], end[useful], slot[useful]
 
 
 def _groups(chunk: Chunk, sums: LeafSums, *, now: int, settings: CostSettings) -> Options:
     """The candidates that at least one option allows, ordered by first unit."""
-    start, end, slot = _wanted(chunk, *candidates(chunk, now))
+    start, end, slot = _without_large_merges(chunk, *candidates(chunk, now))
     groups = evaluate(chunk, start, end, slot=slot, sums=sums, alone=False, settings=settings)
     some = np.zeros(len(start), dtype=np.bool_)
     for may in groups.allowed:
@@ -133,7 +133,7 @@ def _singles(chunk: Chunk, sums: LeafSums, *, settings: CostSettings) -> Options
     alone.allowed = [a & cold & ~chunk.unknown for a in alone.allowed]
     alone.comps = [c if a.any() else None for c, a in zip(alone.comps, alone.allowed, strict=True)]
     alone.comps[KEEP], alone.allowed[KEEP] = (
-        _kept(chunk, cold, alone.allowed),
+        _unchanged_resources(chunk, cold, alone.allowed),
         np.ones(n, dtype=np.bool_),
     )
     gone: Floats | None = None
@@ -145,7 +145,7 @@ def _singles(chunk: Chunk, sums: LeafSums, *, settings: CostSettings) -> Options
     return alone
 
 
-def _kept(chunk: Chunk, cold: Bools, allowed: list[Bools]) -> Floats:
+def _unchanged_resources(chunk: Chunk, cold: Bools, allowed: list[Bools]) -> Floats:
     """Resources of unchanged units; allowed: by option, which units may have this storage."""
     n = len(chunk.root)
     stay = np.zeros((n, len(RESOURCES)))
@@ -157,16 +157,16 @@ def _kept(chunk: Chunk, cold: Bools, allowed: list[Bools]) -> Floats:
     )
     convertible = np.zeros(n, dtype=np.bool_)
     for r in chunk.roots:
-        if r.wishes.storage in TARGETS:
-            option = TARGETS.index(Storage(r.wishes.storage))
+        if r.policy.storage in TARGETS:
+            option = TARGETS.index(Storage(r.policy.storage))
             at = chunk.root == r.index
-            stay[at & cold, UNWISHED] = np.bincount(
+            stay[at & cold, OTHER_STORAGE] = np.bincount(
                 chunk.leaf_unit,
-                weights=stored_as(chunk)[chunk.leaf_class] != r.wishes.storage,
+                weights=stored_as(chunk)[chunk.leaf_class] != r.policy.storage,
                 minlength=n,
             )[at & cold]
             convertible |= at & allowed[option]
-    stay[~convertible, UNWISHED] = 0  # these leaves cannot be converted
+    stay[~convertible, OTHER_STORAGE] = 0  # these leaves cannot be converted
     return stay
 
 
@@ -214,7 +214,7 @@ def _cheapest(
     scaled = price * 10.0**PLACES
     best = np.full((n, width), np.inf)
     which = np.zeros((n, width), dtype=np.int8)
-    whole = [bool(allowed.all()) for allowed in options.allowed]
+    all_allowed = [bool(allowed.all()) for allowed in options.allowed]
     for start in range(0, n, BLOCK):
         at = slice(start, start + BLOCK)
         for option, (comps, allowed) in enumerate(zip(options.comps, options.allowed, strict=True)):
@@ -226,7 +226,7 @@ def _cheapest(
                 else np.einsum("ij,ij->i", comps[at], scaled[tables[at]])[:, None]
             )
             np.rint(cost, out=cost)
-            if not whole[option]:
+            if not all_allowed[option]:
                 cost[~allowed[at]] = np.inf
             better = cost < best[at]
             np.copyto(best[at], cost, where=better)
@@ -252,12 +252,12 @@ def solve(problem: Problem, price: Floats, *, per_table: bool = False) -> Soluti
     )
     base, base_option = _cheapest(singles, price, unit_table)
     cost, group_option = _cheapest(groups, price, group_table)
-    single, made = shortest(groups, base, cost)
+    single, chosen = shortest(groups, base, cost)
     return Solution(
-        _totals(problem, single, base_option, made, group_option, width),
+        _totals(problem, single, base_option, chosen, group_option, width),
         single,
         base_option,
-        made,
+        chosen,
         group_option,
     )
 
@@ -266,14 +266,14 @@ def _totals(
     problem: Problem,
     single: Bools,
     single_option: npt.NDArray[np.int8],
-    made: Bools,
+    chosen: Bools,
     group_option: npt.NDArray[np.int8],
     width: int,
 ) -> Floats:
     totals = np.zeros((len(problem.roots), len(RESOURCES), width))
     for options, used, which, edges in (
         (problem.singles, single, single_option, problem.unit_edges.tolist()),
-        (problem.groups, made, group_option, problem.group_edges.tolist()),
+        (problem.groups, chosen, group_option, problem.group_edges.tolist()),
     ):
         for t, (first, last) in enumerate(pairwise(edges)):
             for start in range(first, last, BLOCK):

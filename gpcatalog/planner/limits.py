@@ -17,26 +17,26 @@ NAMES = {
 }
 
 
-def asked(wanted: policy.Limits) -> dict[str, float]:
+def limit_values(limits: policy.Limits) -> dict[str, float]:
     """Return the specified limits, by name, in the units of the sums."""
     found: dict[str, float] = {}
     try:
-        if wanted.target_leaves is not None:
-            found["leaves"] = float(wanted.target_leaves)
-        if wanted.target_files is not None:
-            found["files"] = float(wanted.target_files)
-        if wanted.max_rewrite is not None:
-            found["rewrite"] = float(policy.size(wanted.max_rewrite))
-        if wanted.window is not None:
-            found["seconds"] = policy.seconds(wanted.window)
-        if wanted.headroom is not None:
-            policy.size(wanted.headroom)
+        if limits.target_leaves is not None:
+            found["leaves"] = float(limits.target_leaves)
+        if limits.target_files is not None:
+            found["files"] = float(limits.target_files)
+        if limits.max_rewrite is not None:
+            found["rewrite"] = float(policy.size(limits.max_rewrite))
+        if limits.window is not None:
+            found["seconds"] = policy.seconds(limits.window)
+        if limits.headroom is not None:
+            policy.size(limits.headroom)
     except ValueError as e:
         raise CatalogError(f"limits: {e}") from None
     return found
 
 
-def _said(name: str, value: float) -> str:
+def _limit_text(name: str, value: float) -> str:
     if name == "rewrite":
         return f"max_rewrite = {value / known_limits.GIB:,.1f} GiB"
     if name == "seconds":
@@ -44,11 +44,14 @@ def _said(name: str, value: float) -> str:
     return f"{NAMES[name]} = {value:,.0f}"
 
 
-def impossible(
-    e: budget.Infeasible, asked: dict[str, float], rest: dict[str, float], curves: curve.Curves
+def limits_error(
+    e: budget.Infeasible,
+    limit_values: dict[str, float],
+    rest: dict[str, float],
+    curves: curve.Curves,
 ) -> CatalogError:
     """Return the error for limits that no choice keeps, with the best possible value."""
-    names = list(asked)
+    names = list(limit_values)
     if e.alone:
         j = e.alone[0]
         name = names[j]
@@ -60,8 +63,8 @@ def impossible(
             "seconds": "seconds are needed",
         }
         return CatalogError(
-            f"{_said(name, asked[name])} cannot be reached: in every plan at least {least:,.0f}"
-            f" {what[name]}",
+            f"{_limit_text(name, limit_values[name])} cannot be reached: in every plan at least"
+            f" {least:,.0f} {what[name]}",
             hint=(
                 "raise the limit, or relax the policy (hot_days, max_leaf, grains); `gpcatalog"
                 " plan --explain TABLE` shows which leaves cannot change"
@@ -76,10 +79,10 @@ def impossible(
             objective = np.zeros(len(RESOURCES))
             objective[curve.WAYS[targets[0]]] = 1.0
             within = curve.decide(
-                curves, objective, {n: asked[n] - rest.get(n, 0.0) for n in others}
+                curves, objective, {n: limit_values[n] - rest.get(n, 0.0) for n in others}
             )
             least = within.cost + rest.get(targets[0], 0.0)
-            kept = " and ".join(_said(n, asked[n]) for n in others)
+            kept = " and ".join(_limit_text(n, limit_values[n]) for n in others)
             hint = (
                 f"with {kept}, about {least:,.0f} {targets[0]} can be reached; raise one of"
                 " the limits"
@@ -87,7 +90,8 @@ def impossible(
         except budget.Infeasible:
             pass
     return CatalogError(
-        "these limits contradict each other: " + " and ".join(_said(n, asked[n]) for n in names),
+        "these limits contradict each other: "
+        + " and ".join(_limit_text(n, limit_values[n]) for n in names),
         hint=hint,
         exit_code=Exit.USAGE,
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gpcatalog.model.properties import FACT, Properties
 from gpcatalog.model.traits import (
     HEAP_OPTIONS,
-    Differ,
+    TraitConflict,
     Traits,
     converted,
     index_properties_lost,
@@ -112,7 +112,7 @@ def _merged(properties: Properties, parts: Sequence[op.Leaf], storage: str) -> l
             if storage and storage != newest.storage
             else []
         )
-    except Differ:  # a migration refuses this step and reports the reason
+    except TraitConflict:  # a migration refuses this step and reports the reason
         found = []
     found += privileges_lost([privileges for _, privileges in split], kept, "the new partition")
     return found + index_properties_lost(

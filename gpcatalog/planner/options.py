@@ -24,12 +24,12 @@ from gpcatalog.planner.resources import (
     FILES,
     LEAVES,
     MERGES,
+    OTHER_STORAGE,
     RESOURCES,
     REWRITE,
     ROWS,
     SCAN,
     SECONDS,
-    UNWISHED,
 )
 from gpcatalog.planner.sets.arrays import Bools, Floats, Ints
 from gpcatalog.planner.sets.chunk import Chunk
@@ -184,7 +184,7 @@ class _PolicyByGroup:
     def __init__(self, chunk: Chunk, start: Ints) -> None:
         self._roots = chunk.root[start]
         self._distinct: list[int] = np.unique(self._roots).tolist()
-        self._of = {r.index: r.wishes for r in chunk.roots}
+        self._of = {r.index: r.policy for r in chunk.roots}
         self._lines = max(self._distinct, default=0) + 1
 
     def storage(self, name: str) -> Bools:
@@ -213,7 +213,7 @@ class _Groups:
                  same size
     rows_above, files_above, catalog_above: resources of partitions between the units and the leaves
     seconds: time of the copy and of its statements
-    asked:   calls per day that read a part of the group; reads_now: bytes per day that they read
+    calls:   calls per day that read a part of the group; reads_now: bytes per day that they read
              now
     """
 
@@ -229,7 +229,7 @@ class _Groups:
     files_above: Floats
     catalog_above: Floats
     seconds: Floats
-    asked: Floats
+    calls: Floats
     reads_now: Floats
 
     @classmethod
@@ -247,7 +247,7 @@ class _Groups:
             + ADD_SECONDS
             + lanes.number * EXCHANGE_SECONDS
         )
-        asked, reads_now = _questions(chunk, start, end)
+        calls, reads_now = _calls_and_reads(chunk, start, end)
         return cls(
             start=start,
             end=end,
@@ -263,7 +263,7 @@ class _Groups:
             files_above=chunk.files[start] - sums.unit_files[start],
             catalog_above=chunk.catalog[start] - lanes.add(keep_catalog),
             seconds=ddl + segment / rate,
-            asked=asked,
+            calls=calls,
             reads_now=reads_now,
         )
 
@@ -278,33 +278,33 @@ def _overlaps(chunk: Chunk, start: Ints, end: Ints) -> Floats:
     return found
 
 
-def _questions(chunk: Chunk, start: Ints, end: Ints) -> tuple[Floats, Floats]:
+def _calls_and_reads(chunk: Chunk, start: Ints, end: Ints) -> tuple[Floats, Floats]:
     """Calls per day that read a part of units start…end, and bytes per day that they read now."""
     edges = np.concatenate([[0.0], np.cumsum(chunk.rate)])
-    asked = edges[end] - edges[start]
+    calls = edges[end] - edges[start]
     every = np.arange(len(chunk.root))
     alone_rate = chunk.rate + _overlaps(chunk, every, every + 1)
-    asked = asked + _overlaps(chunk, start, end)
+    calls = calls + _overlaps(chunk, start, end)
     before = np.concatenate([[0.0], np.cumsum(alone_rate * chunk.scanned)])
-    return asked, before[end] - before[start]
+    return calls, before[end] - before[start]
 
 
 def _within_limits(
-    chunk: Chunk, groups: _Groups, wishes: _PolicyByGroup, *, alone: bool, settings: CostSettings
+    chunk: Chunk, groups: _Groups, policies: _PolicyByGroup, *, alone: bool, settings: CostSettings
 ) -> Bools:
     """Which groups fit the policy, the free space and the lock table."""
     lanes = groups.lanes
     fits = np.ones(len(groups.start), dtype=np.bool_)
     if not alone:
-        fits &= groups.largest <= wishes.size("max_leaf")
+        fits &= groups.largest <= policies.size("max_leaf")
     if settings.headroom is not None:
         fits &= groups.segment <= settings.headroom
     if settings.lock_limit is not None:
-        held = np.array([r.leaves for r in chunk.roots], dtype=np.float64)
+        table_leaves = np.array([r.leaves for r in chunk.roots], dtype=np.float64)
         place = np.searchsorted([r.index for r in chunk.roots], chunk.root[groups.start])
         indexes = np.array([c.indexes for c in chunk.classes], dtype=np.float64)
         # every leaf of the table; for dropped leaves, also their indexes and auxiliary relations
-        locks = 1 + held[place] + groups.count * lanes.add(indexes[lanes.klass] + 4)
+        locks = 1 + table_leaves[place] + groups.count * lanes.add(indexes[lanes.klass] + 4)
         fits &= locks <= settings.lock_limit
     return fits
 
@@ -329,7 +329,7 @@ class _NewLeaves:
         support it.
         """
         target, table, klass = TARGETS[option], chunk.table, lanes.klass
-        anew = table.anew or table
+        rewritten = table.rewritten or table
         storages = [c.storage for c in chunk.classes]
         same_class = np.array([target is None or s is target for s in storages], dtype=np.bool_)
         same = same_class[klass]
@@ -339,18 +339,18 @@ class _NewLeaves:
             by_class = np.where(same_class, of_same[:, KEEP], of_other[:, option])
             return np.asarray(by_class.take(klass))
 
-        rows = cost(anew.rows, table.rows)
+        rows = cost(rewritten.rows, table.rows)
         heap = np.array(
             [(s if target is None else target) is Storage.HEAP for s in storages], dtype=np.bool_
         )
-        filled_files = cost(anew.filled, table.filled)
+        filled_files = cost(rewritten.filled, table.filled)
         if heap.any():
             filled_files += heap_files(np.where(heap[klass], lanes.segment, 0.0), chunk.block)
         return cls(
             same=same,
-            rows=rows + np.where(lanes.filled, cost(anew.more, table.more), 0.0),
-            files=np.where(lanes.filled, filled_files, cost(anew.empty, table.empty)),
-            catalog=cost(anew.catalog, table.catalog),
+            rows=rows + np.where(lanes.filled, cost(rewritten.more, table.more), 0.0),
+            files=np.where(lanes.filled, filled_files, cost(rewritten.empty, table.empty)),
+            catalog=cost(rewritten.catalog, table.catalog),
             columnar=(
                 table.column_stored[klass]
                 if option == KEEP
@@ -359,8 +359,8 @@ class _NewLeaves:
         )
 
 
-def _wanted(
-    chunk: Chunk, groups: _Groups, new: _NewLeaves, *, wishes: _PolicyByGroup, option: int
+def _convertible(
+    chunk: Chunk, groups: _Groups, new: _NewLeaves, *, policies: _PolicyByGroup, option: int
 ) -> Bools:
     """Which groups are to be converted to another target: the server supports it, and the
     policy or their size requires it.
@@ -368,19 +368,19 @@ def _wanted(
     lanes, table = groups.lanes, chunk.table
     klass = lanes.klass
     possible = ~np.isnan(lanes.add(new.rows)) & (lanes.most((~new.same).astype(np.float64)) > 0)
-    auto = wishes.storage("auto")
+    auto = policies.storage("auto")
     if option == TO_HEAP:
-        small = groups.largest < wishes.size("heap_below")
-        return np.asarray(possible & ((auto & small) | wishes.storage("heap")))
+        small = groups.largest < policies.size("heap_below")
+        return np.asarray(possible & ((auto & small) | policies.storage("heap")))
     if option == TO_AO_ROW:
         from_column = lanes.most((~table.column_stored[klass]).astype(np.float64)) == 0
-        small = groups.column_file < wishes.size("small_column_file")
-        possible &= (auto & from_column & small) | wishes.storage("ao_row")
+        small = groups.column_file < policies.size("small_column_file")
+        possible &= (auto & from_column & small) | policies.storage("ao_row")
     elif option == TO_AO_COLUMN:
         from_row = np.array([c.storage.value == "ao_row" for c in chunk.classes], dtype=np.bool_)
         rows_only = lanes.most((~from_row[klass]).astype(np.float64)) == 0
         large = groups.column_file >= limits.AVERAGE_FILE_TARGET.value
-        possible &= (auto & rows_only & large) | wishes.storage("ao_column")
+        possible &= (auto & rows_only & large) | policies.storage("ao_column")
     return np.asarray(possible)
 
 
@@ -397,7 +397,7 @@ def _resources(groups: _Groups, new: _NewLeaves, *, alone: bool, column_share: f
     found[:, CONVERTED] = lanes.add((~new.same).astype(np.float64))
     found[:, REWRITE] = groups.bytes
     found[:, SECONDS] = groups.seconds
-    found[:, SCAN] = groups.asked * lanes.add(lanes.size * share) - groups.reads_now
+    found[:, SCAN] = groups.calls * lanes.add(lanes.size * share) - groups.reads_now
     return found
 
 
@@ -406,10 +406,10 @@ def stored_as(chunk: Chunk) -> npt.NDArray[np.object_]:
     return np.array([c.storage.value for c in chunk.classes], dtype=object)
 
 
-def _mark_unwished(
+def _count_other_storage(
     chunk: Chunk,
     lanes: _Lanes,
-    wishes: _PolicyByGroup,
+    policies: _PolicyByGroup,
     *,
     comps: list[Floats | None],
     allowed: list[Bools],
@@ -420,16 +420,16 @@ def _mark_unwished(
     kept = comps[KEEP]
     if kept is None:
         return
-    kept[:, UNWISHED] = 0
+    kept[:, OTHER_STORAGE] = 0
     for option, target in enumerate(TARGETS):
         if target is None:
             continue
-        wished = wishes.storage(target.value)
-        if not wished.any():
+        with_target = policies.storage(target.value)
+        if not with_target.any():
             continue
         others = stored_as(chunk) != target.value
-        kept[:, UNWISHED] += np.where(
-            wished & allowed[option], lanes.add(others[lanes.klass].astype(np.float64)), 0.0
+        kept[:, OTHER_STORAGE] += np.where(
+            with_target & allowed[option], lanes.add(others[lanes.klass].astype(np.float64)), 0.0
         )
 
 
@@ -449,8 +449,8 @@ def evaluate(
     alone: the groups are single units, which are converted or unchanged
     """
     groups = _Groups.read(chunk, start, end, sums=sums, rate=settings.rate)
-    wishes = _PolicyByGroup(chunk, start)
-    fits = _within_limits(chunk, groups, wishes, alone=alone, settings=settings)
+    policies = _PolicyByGroup(chunk, start)
+    fits = _within_limits(chunk, groups, policies, alone=alone, settings=settings)
     comps: list[Floats | None] = []
     allowed: list[Bools] = []
     for option in range(len(TARGETS)):
@@ -458,7 +458,7 @@ def evaluate(
         may = (
             not alone
             if option == KEEP
-            else _wanted(chunk, groups, new, wishes=wishes, option=option)
+            else _convertible(chunk, groups, new, policies=policies, option=option)
         )
         possible = fits & may
         allowed.append(possible)
@@ -467,5 +467,5 @@ def evaluate(
             if possible.any()
             else None
         )
-    _mark_unwished(chunk, groups.lanes, wishes, comps=comps, allowed=allowed)
+    _count_other_storage(chunk, groups.lanes, policies, comps=comps, allowed=allowed)
     return Options(start, end, slot, comps, allowed)

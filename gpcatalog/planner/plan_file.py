@@ -363,7 +363,7 @@ _TABLE = [f.name for f in msgspec.structs.fields(TablePlan) if f.name != "steps"
 _PLAN = [f.name for f in msgspec.structs.fields(Plan) if f.name != "tables"]
 
 
-class _Shared:
+class _SharedTexts:
     """Texts that are stored once, by number."""
 
     def __init__(self) -> None:
@@ -393,44 +393,46 @@ class _Rows:
         return pack_numbers([self._at[p.oid] for p in partitions])
 
 
-def _step_line(step: op.AnyStep, taken: _Rows, made: list[op.NewLeaf], shared: _Shared) -> AnyLine:
+def _step_line(
+    step: op.AnyStep, changed: _Rows, created: list[op.NewLeaf], shared: _SharedTexts
+) -> AnyLine:
     """Convert a step for the file. The partitions that it changes and creates are added to
-    `taken` and `made`.
+    `changed` and `created`.
     """
-    held, units, new = (
+    leaves, units, new = (
         getattr(step, "leaves", ()),
         getattr(step, "units", ()),
         getattr(step, "new", ()),
     )
-    for leaf in held:
-        if leaf.oid not in taken:
-            taken.add(leaf)
+    for leaf in leaves:
+        if leaf.oid not in changed:
+            changed.add(leaf)
     for unit in units:
-        if unit.oid not in taken:
-            taken.add(
+        if unit.oid not in changed:
+            changed.add(
                 op.Leaf(oid=unit.oid, name=unit.name, partition=unit.partition, bound=unit.bound)
             )
     line = _LINES[type(step)](
         **{name: getattr(step, name) for name in _OWN[type(step)]},
         rests_on=[shared(text) for text in step.rests_on],
         lost=[shared(text) for text in step.lost],
-        units=taken.numbers(units),
+        units=changed.numbers(units),
         leaves=StepLeaves(
-            taken.numbers(held),
-            pack_numbers([x.unit for x in held]),
-            pack_numbers([x.lane for x in held]),
+            changed.numbers(leaves),
+            pack_numbers([x.unit for x in leaves]),
+            pack_numbers([x.lane for x in leaves]),
         ),
-        new=pack_numbers(range(len(made), len(made) + len(new))),
+        new=pack_numbers(range(len(created), len(created) + len(new))),
     )
-    made += new
+    created += new
     return cast("AnyLine", line)
 
 
 def _source_partitions(
-    rows: list[op.Leaf], shared: _Shared
+    rows: list[op.Leaf], shared: _SharedTexts
 ) -> tuple[SourcePartitions, list[PartitionProfile]]:
     """Partitions that steps change, as columns, and their common properties, by number."""
-    looks: dict[PartitionProfile, int] = {}
+    profiles: dict[PartitionProfile, int] = {}
     columns = SourcePartitions(
         oid=pack_numbers([r.oid for r in rows]),
         name=pack_texts([r.name for r in rows]),
@@ -438,8 +440,8 @@ def _source_partitions(
         bound=pack_numbers([shared(r.bound) for r in rows]),
         look=pack_numbers(
             [
-                looks.setdefault(
-                    PartitionProfile(r.schema, r.storage, r.options, r.tablespace), len(looks)
+                profiles.setdefault(
+                    PartitionProfile(r.schema, r.storage, r.options, r.tablespace), len(profiles)
                 )
                 for r in rows
             ]
@@ -449,50 +451,50 @@ def _source_partitions(
         segment_bytes=pack_numbers([r.segment_bytes for r in rows]),
         filled=pack_numbers([None if r.filled is None else int(r.filled) for r in rows]),
     )
-    return columns, list(looks)
+    return columns, list(profiles)
 
 
 def _new_partitions(
-    made: list[op.NewLeaf], shared: _Shared
+    created: list[op.NewLeaf], shared: _SharedTexts
 ) -> tuple[NewPartitions, list[StorageProfile]]:
     """Leaves that steps create, as columns, and their storage, by number."""
-    storings: dict[tuple[str, tuple[tuple[str, str], ...], int], int] = {}
+    storage_profiles: dict[tuple[str, tuple[tuple[str, str], ...], int], int] = {}
     columns = NewPartitions(
-        name=pack_texts([m.name for m in made]),
-        partition=pack_texts([m.partition for m in made]),
-        bound=pack_numbers([shared(m.bound) for m in made]),
-        path=[m.path for m in made] if any(m.path for m in made) else [],
+        name=pack_texts([m.name for m in created]),
+        partition=pack_texts([m.partition for m in created]),
+        bound=pack_numbers([shared(m.bound) for m in created]),
+        path=[m.path for m in created] if any(m.path for m in created) else [],
         storing=pack_numbers(
             [
-                storings.setdefault(
-                    (m.storage, tuple(m.options.items()), m.tablespace), len(storings)
+                storage_profiles.setdefault(
+                    (m.storage, tuple(m.options.items()), m.tablespace), len(storage_profiles)
                 )
-                for m in made
+                for m in created
             ]
         ),
-        bytes=pack_numbers([m.bytes for m in made]),
-        segment_bytes=pack_numbers([m.segment_bytes for m in made]),
-        like=pack_numbers([m.like for m in made]),
+        bytes=pack_numbers([m.bytes for m in created]),
+        segment_bytes=pack_numbers([m.segment_bytes for m in created]),
+        like=pack_numbers([m.like for m in created]),
     )
     return columns, [
         StorageProfile(storage, dict(options), tablespace)
-        for storage, options, tablespace in storings
+        for storage, options, tablespace in storage_profiles
     ]
 
 
-def _line(table: TablePlan, shared: _Shared) -> TableLine:
+def _line(table: TablePlan, shared: _SharedTexts) -> TableLine:
     """Convert a table for the file; its texts are added to `shared`."""
-    taken = _Rows()
-    made: list[op.NewLeaf] = []
-    lines = [_step_line(step, taken, made, shared) for step in table.steps]
-    partitions, looks = _source_partitions(taken.rows, shared)
-    making, storings = _new_partitions(made, shared)
+    changed = _Rows()
+    created: list[op.NewLeaf] = []
+    lines = [_step_line(step, changed, created, shared) for step in table.steps]
+    partitions, profiles = _source_partitions(changed.rows, shared)
+    created_columns, storage_profiles = _new_partitions(created, shared)
     return TableLine(
         **{name: getattr(table, name) for name in _TABLE},
-        looks=looks,
+        looks=profiles,
         partitions=partitions,
-        storings=storings,
-        made=making,
+        storings=storage_profiles,
+        made=created_columns,
         steps=lines,
     )
 
@@ -501,19 +503,19 @@ def write(plan: Plan, tables: Iterable[TablePlan], out: Callable[[str], object])
     """Write the plan with these tables to `out`. Returns the number of steps written."""
     encoder = msgspec.json.Encoder()
 
-    def tell(part: str) -> None:
+    def write_part(part: str) -> None:
         out(json_safe(part))
 
     head = encoder.encode(msgspec.structs.replace(plan, tables=[])).decode()
     opening = '"tables":[]}'
     assert head.endswith(opening)
-    tell(head[: -len(opening)] + '"tables":[')
-    shared = _Shared()
+    write_part(head[: -len(opening)] + '"tables":[')
+    shared = _SharedTexts()
     steps = 0
     for n, table in enumerate(tables):
-        tell((",\n" if n else "\n") + encoder.encode(_line(table, shared)).decode())
+        write_part((",\n" if n else "\n") + encoder.encode(_line(table, shared)).decode())
         steps += len(table.steps)
-    tell('\n],\n"texts":' + encoder.encode(list(shared.numbers)).decode() + "}\n")
+    write_part('\n],\n"texts":' + encoder.encode(list(shared.numbers)).decode() + "}\n")
     return steps
 
 
@@ -521,7 +523,7 @@ def write(plan: Plan, tables: Iterable[TablePlan], out: Callable[[str], object])
 
 
 def _rows(table: TableLine, texts_: list[str]) -> list[op.Leaf]:
-    t, looks = table.partitions, table.looks
+    t, profiles = table.partitions, table.looks
     found = []
     columns = (
         _places(t.oid),
@@ -532,22 +534,22 @@ def _rows(table: TableLine, texts_: list[str]) -> list[op.Leaf]:
         numbers(t.rows),
         numbers(t.bytes),
     )
-    for oid, name, partition, bound, look, rows, size, segment, filled in zip(
+    for oid, name, partition, bound, profile, rows, size, segment, filled in zip(
         *columns, numbers(t.segment_bytes), numbers(t.filled), strict=True
     ):
-        k = looks[look]
+        properties = profiles[profile]
         found.append(
             op.Leaf(
                 oid=oid,
                 name=name,
-                schema=k.schema,
+                schema=properties.schema,
                 partition=partition,
                 bound=texts_[bound],
                 unit=0,
                 lane=0,
-                storage=k.storage,
-                options=k.options,
-                tablespace=k.tablespace,
+                storage=properties.storage,
+                options=properties.options,
+                tablespace=properties.tablespace,
                 rows=float(cast("float", rows)),
                 bytes=cast("int | None", size),
                 segment_bytes=cast("int | None", segment),
@@ -557,7 +559,7 @@ def _rows(table: TableLine, texts_: list[str]) -> list[op.Leaf]:
     return found
 
 
-def _made(table: TableLine, texts_: list[str]) -> list[op.NewLeaf]:
+def _new_leaves(table: TableLine, texts_: list[str]) -> list[op.NewLeaf]:
     m, storings = table.made, table.storings
     bound = list(_places(m.bound))
     paths = m.path or [()] * len(bound)
@@ -589,7 +591,7 @@ def _made(table: TableLine, texts_: list[str]) -> list[op.NewLeaf]:
 
 
 def _table(table: TableLine, texts_: list[str], known_ends: dict[Family, Ends]) -> TablePlan:
-    rows, made = _rows(table, texts_), _made(table, texts_)
+    rows, created = _rows(table, texts_), _new_leaves(table, texts_)
     family = family_of(table.axis)
     ends = known_ends.setdefault(family, Ends(family))
     units: dict[int, op.Unit] = {}
@@ -627,16 +629,21 @@ def _table(table: TableLine, texts_: list[str], known_ends: dict[Family, Ends]) 
         known: dict[str, Any] = {name: getattr(line, name) for name in _OWN[kind]}
         known["rests_on"] = tuple(texts_[n] for n in _places([*line.rests_on]))
         known["lost"] = tuple(texts_[n] for n in _places([*line.lost]))
-        wanted = kind.__struct_fields__
-        if "units" in wanted:
+        field_names = kind.__struct_fields__
+        if "units" in field_names:
             known["units"] = tuple(unit(n) for n in _places(line.units))
-        if "leaves" in wanted:
-            held = line.leaves
-            places = zip(_places(held.at), _places(held.unit), _places(held.lane), strict=True)
+        if "leaves" in field_names:
+            leaf_numbers = line.leaves
+            places = zip(
+                _places(leaf_numbers.at),
+                _places(leaf_numbers.unit),
+                _places(leaf_numbers.lane),
+                strict=True,
+            )
             known["leaves"] = tuple(leaf(a, u, n) for a, u, n in places)
-        if "new" in wanted:
-            known["new"] = tuple(made[n] for n in _places(line.new))
-        if "lower" in wanted:
+        if "new" in field_names:
+            known["new"] = tuple(created[n] for n in _places(line.new))
+        if "lower" in field_names:
             first, last = known["units"][0], known["units"][-1]
             known["lower"], known["upper"] = ends.of(first.bound, last.bound)
         steps.append(kind(**known))

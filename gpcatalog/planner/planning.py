@@ -47,11 +47,11 @@ from gpcatalog.planner.resources import (
     FILES,
     LEAVES,
     MERGES,
+    OTHER_STORAGE_PRICE,
     REWRITE,
     ROWS,
     SCAN,
     SECONDS,
-    UNWISHED_PRICE,
     prices,
 )
 from gpcatalog.planner.sets.chunk import Chunk
@@ -104,7 +104,7 @@ class PlanResult:
         self.curves = curves
         self.outcome = outcome
         self.lock_limit = lock_limit
-        self.wholes = table_level.TableOperations()
+        self.table_operations = table_level.TableOperations()
         self.plan: Plan = None  # type: ignore[assignment]
         self.table_plans: list[TablePlan] = []
 
@@ -133,27 +133,27 @@ class PlanResult:
 
     def tables(self, only: set[int] | None = None) -> Iterator[TablePlan]:
         """Tables with their steps, ordered by OID; `only` contains indexes of roots."""
-        wanted = only if only is not None else {r.index for r in self.reader.roots}
-        for problem in self._problems(wanted):
+        indexes = only if only is not None else {r.index for r in self.reader.roots}
+        for problem in self._problems(indexes):
             price = np.stack([self.column(r) for r in problem.chunk.roots])
             solved = self.curves.settle(
                 problem, solve(problem, price, per_table=True), self.outcome.choice
             )
-            asked = [root for root in problem.chunk.roots if root.index in wanted]
-            known = relations_of(self.reader.snapshot, [(root.oid, root.leaves) for root in asked])
-            for root, rows in zip(asked, known, strict=True):
+            roots = [root for root in problem.chunk.roots if root.index in indexes]
+            known = relations_of(self.reader.snapshot, [(root.oid, root.leaves) for root in roots])
+            for root, rows in zip(roots, known, strict=True):
                 found = msgspec.structs.replace(self.table_plans[root.index])
-                scribe = StepBuilder(self.reader, root, problem, rows)
-                found.fingerprint = scribe.fingerprint
-                found.left = _left(scribe)
-                if root.index in self.wholes.operations:
+                builder = StepBuilder(self.reader, root, problem, rows)
+                found.fingerprint = builder.fingerprint
+                found.left = _left(builder)
+                if root.index in self.table_operations.operations:
                     found.steps = table_level.steps(
-                        self.wholes.operations[root.index], scribe, found
+                        self.table_operations.operations[root.index], builder, found
                     )
                 else:
-                    found.steps = [] if root.reason else scribe.steps(solved)
-                    found.steps += proposals.external(scribe, problem)
-                    found.steps += proposals.reconfigured(scribe, found.steps)
+                    found.steps = [] if root.reason else builder.steps(solved)
+                    found.steps += proposals.external(builder, problem)
+                    found.steps += proposals.reconfigured(builder, found.steps)
                 if root.index in self._may_lose:
                     its = of_facts(root.facts) or Properties(())
                     found.steps = [
@@ -193,13 +193,13 @@ class PlanResult:
 
     def full(self) -> Plan:
         """The plan with all tables and steps, in memory."""
-        whole = msgspec.structs.replace(self.plan)
-        whole.tables = list(self.tables())
-        return whole
+        complete = msgspec.structs.replace(self.plan)
+        complete.tables = list(self.tables())
+        return complete
 
 
-def _left(scribe: StepBuilder) -> list[Left]:
-    root, problem = scribe.root, scribe.problem
+def _left(builder: StepBuilder) -> list[Left]:
+    root, problem = builder.root, builder.problem
     place = int(np.searchsorted(problem.roots, root.index))
     s, e = int(problem.unit_edges[place]), int(problem.unit_edges[place + 1])
     c = problem.chunk
@@ -214,9 +214,9 @@ def _left(scribe: StepBuilder) -> list[Left]:
             continue
         examples = []
         for u in at[:3].tolist():
-            name = scribe.relation[int(c.oid[u])].name
+            name = builder.relation[int(c.oid[u])].name
             detail = (
-                scribe.reader.bounds.reason(root.family, int(c.code[u]))
+                builder.reader.bounds.reason(root.family, int(c.code[u]))
                 if why is KeepReason.UNPARSED
                 else ""
             )
@@ -249,13 +249,13 @@ def _refuse_unpartitioned(reader: Reader) -> None:
         )
 
 
-def _refuse_missing_sizes(source: Source, asked: dict[str, float], given: policy.Limits) -> None:
+def _refuse_missing_sizes(source: Source, values: dict[str, float], given: policy.Limits) -> None:
     """Raise CatalogError if a limit needs sizes that the snapshot does not have.
 
-    asked: specified limits, by name
+    values: specified limits, by name
     """
     if source.sizes == "none" and (
-        "rewrite" in asked or "seconds" in asked or given.headroom is not None
+        "rewrite" in values or "seconds" in values or given.headroom is not None
     ):
         raise CatalogError(
             "this snapshot has no sizes, so max_rewrite, window and headroom cannot be kept",
@@ -268,7 +268,7 @@ def _refuse_missing_sizes(source: Source, asked: dict[str, float], given: policy
 
 def make(
     snapshot: Snapshot,
-    wanted: policy.Policy | None = None,
+    user_policy: policy.Policy | None = None,
     request: Request | None = None,
     *,
     workload: Any = None,
@@ -282,26 +282,26 @@ def make(
     Raises CatalogError if no table is partitioned, the snapshot is pruned, limits contradict each
     other, or a limit needs missing sizes.
     """
-    rules = wanted or policy.Policy()
-    asking = request or Request(rules.limits)
-    asked = limits.asked(asking.limits)
+    rules = user_policy or policy.Policy()
+    settings = request or Request(rules.limits)
+    limit_values = limits.limit_values(settings.limits)
     refuse_thinned(snapshot)
     lock_limit = (
-        float(asking.limits.max_lock)
-        if asking.limits.max_lock is not None
+        float(settings.limits.max_lock)
+        if settings.limits.max_lock is not None
         else lock_slots(snapshot)
     )
     reader = Reader(snapshot, rules, lock_limit=lock_limit, now=now, workload=workload)
     _refuse_unpartitioned(reader)
     source = totals.source_of(reader)
-    _refuse_missing_sizes(source, asked, asking.limits)
-    targets = "leaves" in asked or "files" in asked
+    _refuse_missing_sizes(source, limit_values, settings.limits)
+    targets = "leaves" in limit_values or "files" in limit_values
     headroom = (
-        None if asking.limits.headroom is None else float(policy.size(asking.limits.headroom))
+        None if settings.limits.headroom is None else float(policy.size(settings.limits.headroom))
     )
     curves = curve.build(
         reader,
-        rate=asking.rate,
+        rate=settings.rate,
         headroom=headroom,
         lock_limit=lock_limit,
         targets=targets,
@@ -309,31 +309,31 @@ def make(
     )
     before = curves.before.sum(axis=0)
     rest = totals.rest_of(reader, round(float(before[LEAVES])))
-    aside = {"leaves": float(rest.leaves + rest.tables), "files": rest.files}
-    room = {n: v - aside.get(n, 0.0) for n, v in asked.items()}
-    wholes = table_level.chosen(
+    unplanned = {"leaves": float(rest.leaves + rest.tables), "files": rest.files}
+    limits_left = {n: v - unplanned.get(n, 0.0) for n, v in limit_values.items()}
+    operations = table_level.choose_operations(
         reader,
         curves.before,
-        rate=asking.rate,
+        rate=settings.rate,
         headroom=headroom,
         lock_limit=lock_limit,
-        room=dict(room),
+        limits_left=dict(limits_left),
     )
-    curves.fix(wholes.sums)
-    if "leaves" in room:  # a table that is no longer partitioned counts as a table
-        plain = sum(op == "unpartition" for op in wholes.operations.values())
-        aside["leaves"] += plain
-        room["leaves"] -= plain
+    curves.fix(operations.sums)
+    if "leaves" in limits_left:  # a table that is no longer partitioned counts as a table
+        plain = sum(op == "unpartition" for op in operations.operations.values())
+        unplanned["leaves"] += plain
+        limits_left["leaves"] -= plain
     # With a target, the plan does no more than the target requires. Without a target, it contains
     # everything that pays according to the weights.
     objective = prices(rules.weights, 0.0 if targets else 1.0)
     try:
-        outcome = curve.decide(curves, objective, room)
+        outcome = curve.decide(curves, objective, limits_left)
     except budget.Infeasible as e:
-        raise limits.impossible(e, asked, aside, curves) from None
-    planned = PlanResult(reader, asking, curves, outcome, lock_limit)
-    planned.wholes = wholes
-    _fill(planned, source, rest, asked, before)
+        raise limits.limits_error(e, limit_values, unplanned, curves) from None
+    planned = PlanResult(reader, settings, curves, outcome, lock_limit)
+    planned.table_operations = operations
+    _fill(planned, source, rest, limit_values, before)
     return planned
 
 
@@ -381,7 +381,7 @@ def _table_plan(
 
 def _limit_lines(
     reader: Reader,
-    asked: dict[str, float],
+    limit_values: dict[str, float],
     *,
     first: Totals,
     last: Totals,
@@ -408,7 +408,7 @@ def _limit_lines(
             kept=seen[n][1] <= v * (1 + 1e-9) + 1e-6,
             source="asked for",
         )
-        for n, v in asked.items()
+        for n, v in limit_values.items()
     ]
     if reader.generation.greenplum:
         lines += _known_limit_lines(reader, tables, first=first, last=last)
@@ -465,14 +465,14 @@ def _known(what: str, limit: known_limits.Limit, values: tuple[float, float]) ->
 
 
 def _curve_points(
-    curves: curve.Curves, weights: policy.Weights, rest: totals.Rest, *, limited: bool
+    curves: curve.Curves, weights: policy.Weights, rest: totals.OtherRelations, *, limited: bool
 ) -> list[CurvePoint]:
     """The plan for other prices of the gain, each choice once.
 
     limited: whether limits determine the plan, so that none of these points is the chosen one
     """
     points: list[CurvePoint] = []
-    for gain, sums in curve.whole(curves, weights):
+    for gain, sums in curve.curve_over_tables(curves, weights):
         point = CurvePoint(
             gain=gain,
             leaves=rest.leaves + round(float(sums[LEAVES])),
@@ -511,7 +511,7 @@ def _effort(sums: np.ndarray[Any, Any]) -> Effort:
     )
 
 
-def _identity(planned: PlanResult, source: Source, asked: dict[str, float]) -> str:
+def _identity(planned: PlanResult, source: Source, limit_values: dict[str, float]) -> str:
     """ID of the plan: the same for the same snapshot, policy, limits and rate."""
     # the limits of upkeep do not apply to a plan
     rules = {k: v for k, v in msgspec.to_builtins(planned.reader.policy).items() if k != "upkeep"}
@@ -520,7 +520,7 @@ def _identity(planned: PlanResult, source: Source, asked: dict[str, float]) -> s
             [
                 source.fingerprint,
                 msgspec.json.encode(rules).decode(),
-                repr(sorted(asked.items())),
+                repr(sorted(limit_values.items())),
                 str(planned.request.rate),
             ]
         ).encode()
@@ -531,14 +531,14 @@ def _identity(planned: PlanResult, source: Source, asked: dict[str, float]) -> s
 def _fill(
     planned: PlanResult,
     source: Source,
-    rest: totals.Rest,
-    asked: dict[str, float],
+    rest: totals.OtherRelations,
+    limit_values: dict[str, float],
     before: np.ndarray[Any, Any],
 ) -> None:
     """Set the plan of a finished choice.
 
-    rest: relations that the choice does not change; asked: specified limits, by name; before:
-          resources of all tables before the plan
+    rest: relations that the choice does not change; limit_values: specified limits, by name
+    before: resources of all tables before the plan
     """
     reader, curves, outcome = planned.reader, planned.curves, planned.outcome
     rules = reader.policy
@@ -554,11 +554,11 @@ def _fill(
         totals.totals(rest, sums, segments, greenplum=reader.generation.greenplum)
         for sums in (before, after)
     )
-    plain = sum(op == "unpartition" for op in planned.wholes.operations.values())
+    plain = sum(op == "unpartition" for op in planned.table_operations.operations.values())
     last = msgspec.structs.replace(last, tables=last.tables + plain)
     effort = _effort(after)
-    points = _curve_points(curves, rules.weights, rest, limited=bool(asked))
-    if asked:
+    points = _curve_points(curves, rules.weights, rest, limited=bool(limit_values))
+    if limit_values:
         points.append(
             CurvePoint(
                 gain=-1.0,
@@ -573,7 +573,7 @@ def _fill(
         )
     points.sort(key=lambda x: (x.rewrite, -x.leaves))
     planned.plan = Plan(
-        id=_identity(planned, source, asked),
+        id=_identity(planned, source, limit_values),
         gpcatalog_version=gpcatalog.__version__,
         made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         source=source,
@@ -581,7 +581,7 @@ def _fill(
         after=last,
         effort=effort,
         limits=_limit_lines(
-            reader, asked, first=first, last=last, sums=after, tables=planned.table_plans
+            reader, limit_values, first=first, last=last, sums=after, tables=planned.table_plans
         ),
         optimum=Optimum(
             round(outcome.cost, 3),
@@ -624,10 +624,10 @@ def _basis(planned: PlanResult, source: Source) -> list[str]:
         found.append(
             f"catalog query time: estimate, {slope.value:.0f} ms per 10,000 leaves ({slope.source})"
         )
-    if any(root.wishes.storage not in ("auto", "keep") for root in reader.roots):
+    if any(root.policy.storage not in ("auto", "keep") for root in reader.roots):
         found.append(
             "storage: each old leaf whose storage differs from the policy costs"
-            f" {UNWISHED_PRICE:,.0f} points"
+            f" {OTHER_STORAGE_PRICE:,.0f} points"
         )
     if reader.workload is None:
         found.append(
@@ -637,7 +637,7 @@ def _basis(planned: PlanResult, source: Source) -> list[str]:
         )
     else:
         found.append(
-            f"queries: {reader.workload.said}; {w.column_share:.0%} of the columns are read"
+            f"queries: {reader.workload.description}; {w.column_share:.0%} of the columns are read"
             " (assumed)"
         )
     found.append(
@@ -662,7 +662,7 @@ def _notes(planned: PlanResult, source: Source) -> list[str]:
     merged = [r for r in planned.reader.roots if planned.table_plans[r.index].merges]
     partman = sum("pg_partman" in r.facts for r in merged)
     every = sum("every" in r.facts and "pg_partman" not in r.facts and r.calendar for r in merged)
-    for reason, n in sorted(planned.wholes.refused.items()):
+    for reason, n in sorted(planned.table_operations.refused.items()):
         found.append(
             f"Not planned although the policy requires it: {reason} ({plural(n, 'table')})."
         )
@@ -678,11 +678,11 @@ def _notes(planned: PlanResult, source: Source) -> list[str]:
             " add partitions should use the interval of the plan; otherwise they create small"
             " leaves again."
         )
-    asked = ("uneven_partitions", "partition_properties")
+    names = ("uneven_partitions", "partition_properties")
     covered = planned.reader.snapshot.rows(
-        "SELECT probe, status FROM coverage WHERE probe IN (?, ?)", [*asked]
+        "SELECT probe, status FROM coverage WHERE probe IN (?, ?)", [*names]
     )
-    if asked[0] not in {r["probe"] for r in covered} or any(r["status"] != "read" for r in covered):
+    if names[0] not in {r["probe"] for r in covered} or any(r["status"] != "read" for r in covered):
         found.append(
             "Defaults, comments, privileges and other properties of partitions were not read, so"
             " the losses are unknown. `gpcatalog migrate` lists them."

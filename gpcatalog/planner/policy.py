@@ -370,7 +370,7 @@ _AGES = {
 }
 
 
-def _laid_over(
+def _combined_values(
     rules: list[tuple[str, Rule]],
 ) -> tuple[dict[str, object], dict[str, str | float] | None]:
     """Values of all keys, where later rules override earlier ones, and the grains. Raises
@@ -411,9 +411,9 @@ def _laid_over(
     return found, grains
 
 
-def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
+def _resolve(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
     """Combine rules; later rules override earlier ones. Raises CatalogError."""
-    found, grains = _laid_over(rules)
+    found, grains = _combined_values(rules)
     _consistent(rules[-1][0] if rules else "default", found)
     boundaries = found["boundaries"]
     assert isinstance(boundaries, list)
@@ -471,13 +471,13 @@ _PROTOCOLS = ("gpfdist://", "gpfdists://", "s3://")
 
 def _location(where: str, found: dict[str, object]) -> None:
     """Raise CatalogError for an invalid location of external files."""
-    place, wanted = str(found["external_location"]), found["retention"] == "externalize"
-    if not wanted and place:
+    place, externalizes = str(found["external_location"]), found["retention"] == "externalize"
+    if not externalizes and place:
         raise CatalogError(
             f'policy: {where}: external_location is for retention = "externalize"',
             hint="set retention, or leave external_location out",
         )
-    if not wanted:
+    if not externalizes:
         return
     hint = 'write it as "gpfdist://etl1:8081/{file}.txt"'
     if not place.split() or not all(p.startswith(_PROTOCOLS) for p in place.split()):
@@ -544,7 +544,7 @@ def _consistent(where: str, found: dict[str, object]) -> None:
         )
 
 
-def wishes_for(policy: Policy, schema: str, name: str) -> ResolvedPolicy:
+def resolve_policy(policy: Policy, schema: str, name: str) -> ResolvedPolicy:
     """The rules of one table: defaults, then [default], then every [[table]] that matches, in
     order. Raises CatalogError.
     """
@@ -553,7 +553,7 @@ def wishes_for(policy: Policy, schema: str, name: str) -> ResolvedPolicy:
     for n, rule in enumerate(policy.table):
         if fnmatch.fnmatchcase(full, rule.match) or fnmatch.fnmatchcase(name, rule.match):
             rules.append((f"table[{n}]", rule))
-    return _wishes(rules)
+    return _resolve(rules)
 
 
 def rule_key(policy: Policy, schema: str, name: str) -> tuple[int, ...]:
@@ -579,9 +579,9 @@ def loads(text: str, origin: str = "policy") -> Policy:
     """Read the policy in a TOML text; see `read`."""
     raw = toml_settings.parse(text, origin)
     found = toml_settings.as_settings(raw, Policy, origin, hint=_FORMS)
-    _wishes([("default", found.default)])
+    _resolve([("default", found.default)])
     for n, rule in enumerate(found.table):
-        _wishes([("default", found.default), (f"table[{n}]", rule)])
+        _resolve([("default", found.default), (f"table[{n}]", rule)])
     check_limits(found.limits)
     for key, reading in (("max_rewrite", size), ("window", seconds), ("lock_wait", seconds)):
         try:
@@ -591,10 +591,10 @@ def loads(text: str, origin: str = "policy") -> Policy:
     return found
 
 
-def check_limits(wanted: Limits) -> None:
+def check_limits(limits: Limits) -> None:
     """Raise CatalogError for sizes or times among the limits that are invalid."""
     for key, reading in (("max_rewrite", size), ("headroom", size), ("window", _window_days)):
-        value = getattr(wanted, key)
+        value = getattr(limits, key)
         if value is not None:
             try:
                 reading(value)

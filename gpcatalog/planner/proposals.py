@@ -29,12 +29,12 @@ from gpcatalog.planner.sets.roots import partman_keep
 from gpcatalog.planner.steps import StepBuilder
 
 
-def external(scribe: StepBuilder, problem: Problem) -> list[AnyStep]:
+def external(builder: StepBuilder, problem: Problem) -> list[AnyStep]:
     """Proposals for cold leaves beyond the age in the policy; only leaves that no other step
     changes.
     """
-    root, after = scribe.root, scribe.root.wishes.externalise_after
-    if after is None or not scribe.reader.generation.greenplum or not root.calendar:
+    root, after = builder.root, builder.root.policy.externalise_after
+    if after is None or not builder.reader.generation.greenplum or not root.calendar:
         return []
     c = problem.chunk
     place = int(np.searchsorted(problem.roots, root.index))
@@ -42,18 +42,18 @@ def external(scribe: StepBuilder, problem: Problem) -> list[AnyStep]:
     found: list[AnyStep] = []
     for u in (np.flatnonzero(c.why[s:e] == KeepReason.EXTERNALISE) + s).tolist():
         oid = int(c.oid[u])
-        lanes = scribe.lanes(u, u + 1)
-        held = [o for lane in lanes for o in lane]
-        leaves = tuple(scribe.leaf(o, 0, n) for n, lane in enumerate(lanes) for o in lane)
+        lanes = builder.lanes(u, u + 1)
+        leaf_oids = [o for lane in lanes for o in lane]
+        leaves = tuple(builder.leaf(o, 0, n) for n, lane in enumerate(lanes) for o in lane)
         size = sum(leaf.bytes or 0 for leaf in leaves)
-        seconds = size / scribe.reader.segments / COPY_RATE
+        seconds = size / builder.reader.segments / COPY_RATE
         found.append(
             Externalise(
                 id=step_id(
                     "externalise",
-                    scribe.table,
-                    scribe.relation[oid].name,
-                    scribe.relation[oid].bound,
+                    builder.table,
+                    builder.relation[oid].name,
+                    builder.relation[oid].bound,
                 ),
                 explanation=(
                     f"older than {after:g} days: its rows could be moved to external files"
@@ -63,7 +63,7 @@ def external(scribe: StepBuilder, problem: Problem) -> list[AnyStep]:
                     size,
                     max((leaf.segment_bytes or 0 for leaf in leaves), default=0),
                     round(seconds, 3),
-                    1 + root.leaves + 5 * len(held),
+                    1 + root.leaves + 5 * len(leaf_oids),
                     0.0,
                 ),
                 rests_on=(
@@ -71,9 +71,9 @@ def external(scribe: StepBuilder, problem: Problem) -> list[AnyStep]:
                     "these rows are not written any more",
                 ),
                 proposal=True,
-                parent=scribe.relation[oid].parent or root.oid,
+                parent=builder.relation[oid].parent or root.oid,
                 file_bytes=int(known_limits.AVERAGE_FILE_TARGET.value),
-                units=(scribe.unit(oid),),
+                units=(builder.unit(oid),),
                 leaves=leaves,
             )
         )
@@ -103,11 +103,11 @@ def _premake(now: dict[str, Any], grain: str, *, calendar: bool) -> int | None:
     return max(1, math.ceil(ahead * width / wide - 1e-9)) if wide > 0 else None
 
 
-def reconfigured(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
+def reconfigured(builder: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
     """If leaves were merged and the source of new partitions is known: propose that it creates
     the finest grain of these merges.
     """
-    root = scribe.root
+    root = builder.root
     merged = [s.grain for s in steps if isinstance(s, Merge)]
     if not merged:
         return []
@@ -123,17 +123,17 @@ def reconfigured(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
     if "pg_partman" in root.facts:
         now: dict[str, Any] = msgspec.json.decode(root.facts["pg_partman"][0][1])
         version = root.facts.get("pg_partman version", [(0, "")])[0][1]
-        wanted = {"partition_interval": _INTERVALS.get(grain, grain)}
+        settings = {"partition_interval": _INTERVALS.get(grain, grain)}
         premake = _premake(now, grain, calendar=root.calendar)
         if premake is not None:
-            wanted["premake"] = str(premake)
-        keep = root.wishes.keep
+            settings["premake"] = str(premake)
+        keep = root.policy.keep
         if keep is not None and keep != partman_keep(root.facts):
-            wanted["retention"] = f"{keep:g} days"
+            settings["retention"] = f"{keep:g} days"
         shown = {k: None if v is None else str(v) for k, v in sorted(now.items())}
         return [
             Reconfigure(
-                id=step_id("reconfigure", scribe.table, *sorted(wanted.values())),
+                id=step_id("reconfigure", builder.table, *sorted(settings.values())),
                 explanation=f"pg_partman creates leaves of one {grain} from now on",
                 gain=nothing,
                 cost=free,
@@ -142,16 +142,16 @@ def reconfigured(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
                 maker="pg_partman",
                 version=version,
                 now=shown,
-                wanted=wanted,
+                wanted=settings,
             )
         ]
-    below = _templated(scribe, steps)
+    template_steps = _templated(builder, steps)
     if "every" in root.facts and root.calendar:
         every = root.facts["every"][0][1]
         return [
-            *below,
+            *template_steps,
             Reconfigure(
-                id=step_id("reconfigure", scribe.table, "every", grain),
+                id=step_id("reconfigure", builder.table, "every", grain),
                 explanation=(
                     f"scripts that add partitions should use EVERY '{_INTERVALS.get(grain, grain)}'"
                 ),
@@ -163,28 +163,28 @@ def reconfigured(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
                 wanted={"every": _INTERVALS.get(grain, grain)},
             ),
         ]
-    return below
+    return template_steps
 
 
-def _templated(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
+def _templated(builder: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
     """If subpartitions were merged: the template gets those of the newest partition with such
     merges.
     """
-    parents = [s.parent for s in steps if isinstance(s, Merge) and s.parent != scribe.root.oid]
-    return template(scribe, max(parents)) if parents else []
+    parents = [s.parent for s in steps if isinstance(s, Merge) and s.parent != builder.root.oid]
+    return template(builder, max(parents)) if parents else []
 
 
-def template(scribe: StepBuilder, like: int) -> list[AnyStep]:
+def template(builder: StepBuilder, like: int) -> list[AnyStep]:
     """Greenplum: new partitions get the subpartitions that the partition `like` has after the
     plan.
     """
-    root = scribe.root
+    root = builder.root
     if root.depth != 2 or not any(k.level == 1 and k.has_template for k in root.keys):
         return []
-    name = scribe.relation[like].name
+    name = builder.relation[like].name
     return [
         Reconfigure(
-            id=step_id("reconfigure", scribe.table, "template", name),
+            id=step_id("reconfigure", builder.table, "template", name),
             explanation=(
                 f"the subpartition template gets the subpartitions of {name}, so that new"
                 " partitions get the same"

@@ -79,10 +79,10 @@ def relations_of(snapshot: Snapshot, roots: Sequence[tuple[int, int]]) -> Iterat
 
 
 def _read(snapshot: Snapshot, roots: list[int]) -> Iterator[list[Relation]]:
-    wanted = ", ".join(str(int(root)) for root in roots)
+    root_list = ", ".join(str(int(root)) for root in roots)
     found = snapshot.columns(
         f"SELECT root, {_COLUMNS} FROM relation WHERE root BETWEEN {roots[0]} AND {roots[-1]} AND"
-        f" root IN ({wanted}) ORDER BY root, oid"
+        f" root IN ({root_list}) ORDER BY root, oid"
     )
     edges = np.searchsorted(
         np.asarray(found["root"]), np.append(np.array(roots), roots[-1] + 1)

@@ -25,12 +25,12 @@ RESOURCES = (
     "converted",
     "unwished",
 )
-ROWS, FILES, LEAVES, REWRITE, SECONDS, SCAN, DROPPED, CATALOG, MERGES, CONVERTED, UNWISHED = range(
-    len(RESOURCES)
+ROWS, FILES, LEAVES, REWRITE, SECONDS, SCAN, DROPPED, CATALOG, MERGES, CONVERTED, OTHER_STORAGE = (
+    range(len(RESOURCES))
 )
 # points for each cold leaf whose storage differs from the policy; with the default weights,
 # rewriting 47 TiB costs the same
-UNWISHED_PRICE = 1e6
+OTHER_STORAGE_PRICE = 1e6
 
 
 def prices(weights: Weights, gain: float = 1.0, rows: float = 1.0, files: float = 1.0) -> Floats:
@@ -44,5 +44,5 @@ def prices(weights: Weights, gain: float = 1.0, rows: float = 1.0, files: float 
         weights.scan / MIB,
         weights.drop,
     )
-    found[UNWISHED] = UNWISHED_PRICE
+    found[OTHER_STORAGE] = OTHER_STORAGE_PRICE
     return found

@@ -156,10 +156,15 @@ def _choices(blocks: _Blocks, arcs: _Arcs, *, weight: Floats, cost: Floats) -> n
 
 
 def _mark(
-    blocks: _Blocks, arcs: _Arcs, choice: npt.NDArray[np.int8], *, apart: Bools, made: Bools
+    blocks: _Blocks,
+    arcs: _Arcs,
+    choice: npt.NDArray[np.int8],
+    *,
+    single: Bools,
+    chosen_candidates: Bools,
 ) -> None:
-    """Follow the cheapest paths back from their ends. Mark single links in `apart` and chosen
-    candidates in `made`, both [, price].
+    """Follow the cheapest paths back from their ends. Mark single links in `single` and chosen
+    candidates in `chosen_candidates`, both [, price].
     """
     on = np.zeros(choice.shape, dtype=np.bool_)
     on[blocks.ends] = True
@@ -167,13 +172,13 @@ def _mark(
         k, o, before = blocks.alive[p], blocks.offset[p], blocks.offset[p - 1]
         reached, chosen = on[o : o + k], choice[o : o + k]
         alone = reached & (chosen == 0)
-        apart[blocks.begin[:k] + (p - 1)] = alone
+        single[blocks.begin[:k] + (p - 1)] = alone
         on[before : before + k] |= alone
         for a, b, slot in arcs.of_position.get(p, ()):
             at = arcs.place[a:b]
-            taken = reached[at] & (chosen[at] == slot)
-            on[arcs.origin[a:b]] |= taken
-            made[arcs.order[a:b]] = taken
+            on_path = reached[at] & (chosen[at] == slot)
+            on[arcs.origin[a:b]] |= on_path
+            chosen_candidates[arcs.order[a:b]] = on_path
 
 
 def shortest(groups: Options, base: Floats, cost: Floats) -> tuple[Bools, Bools]:
@@ -184,16 +189,16 @@ def shortest(groups: Options, base: Floats, cost: Floats) -> tuple[Bools, Bools]
     """
     units, width = base.shape
     single = np.ones((units, width), dtype=np.bool_)
-    made = np.zeros(cost.shape, dtype=np.bool_)
+    chosen_candidates = np.zeros(cost.shape, dtype=np.bool_)
     if not len(groups.start):
-        return single, made
+        return single, chosen_candidates
     chains = _Chains.read(groups, units)
     link = chains.link
     weight = np.add.reduceat(base, link, axis=0) if len(link) < units else base
     blocks = _Blocks.read(groups, chains)
     arcs = _Arcs.read(groups, chains, blocks)
     choice = _choices(blocks, arcs, weight=weight, cost=cost[arcs.order])
-    apart = np.ones((len(link), width), dtype=np.bool_)
-    _mark(blocks, arcs, choice, apart=apart, made=made)
-    np.take(apart, chains.of, axis=0, out=single)
-    return single, made
+    single_links = np.ones((len(link), width), dtype=np.bool_)
+    _mark(blocks, arcs, choice, single=single_links, chosen_candidates=chosen_candidates)
+    np.take(single_links, chains.of, axis=0, out=single)
+    return single, chosen_candidates

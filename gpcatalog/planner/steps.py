@@ -92,7 +92,7 @@ class StepBuilder:
         self.table = qualified(root.schema, root.name)
         self.relation: dict[int, Relation] = {r.oid: r for r in rows}
         self.fingerprint = fingerprint(root.oid, rows)
-        self.taken = {r.name for r in rows if r.schema == root.schema}
+        self.used_names = {r.name for r in rows if r.schema == root.schema}
         self.partitions = {r.partition_name for r in rows if r.partition_name}
         self.number_of = Counter(r.parent for r in rows)  # number of partitions by parent
         self.with_default = {r.parent for r in rows if r.is_default}
@@ -183,10 +183,10 @@ class StepBuilder:
                     )
                 label = step.partition_name
                 new = relation_name(
-                    new, step.level, own or "part", classic=self.classic, taken=self.taken
+                    new, step.level, own or "part", classic=self.classic, used_names=self.used_names
                 )
             if path:
-                self.taken.add(new)
+                self.used_names.add(new)
             size, segment = (
                 _sum(self.relation[o].bytes for o in lane),
                 _sum(self.relation[o].max_segment_bytes for o in lane),
@@ -225,12 +225,12 @@ class StepBuilder:
         """
         classes = self.chunk.leaf_class
 
-        def rows(klass: int, target: int, anew: bool) -> float:
-            found = self._counted.get((klass, target, anew))
+        def rows(klass: int, target: int, rewritten: bool) -> float:
+            found = self._counted.get((klass, target, rewritten))
             if found is None:
-                line = ((table.anew or table) if anew else table).costs[klass]
+                line = ((table.rewritten or table) if rewritten else table).costs[klass]
                 cost = line[target] or line[KEEP]
-                found = self._counted[klass, target, anew] = (
+                found = self._counted[klass, target, rewritten] = (
                     counted(cost.coordinator) if cost else 0.0
                 )
             return found
@@ -371,9 +371,13 @@ class StepBuilder:
         parent_name = self.relation[parent].name if parent in self.relation else self.root.name
         partition = self.new_partition(slot, start, first)
         name = relation_name(
-            parent_name, self.root.level, partition, classic=self.classic, taken=self.taken
+            parent_name,
+            self.root.level,
+            partition,
+            classic=self.classic,
+            used_names=self.used_names,
         )
-        self.taken.add(name)
+        self.used_names.add(name)
         new = self.new_leaves(lanes, units[-1], name, partition, option)
         number = {o: n for n, o in enumerate(units)}
         of = self.chunk.leaf_unit
@@ -464,7 +468,7 @@ class StepBuilder:
         )
 
     def _why_stored(self, target: Storage) -> str:
-        if self.root.wishes.storage != "auto":
+        if self.root.policy.storage != "auto":
             return "required by the policy"
         return {
             Storage.AO_ROW: "its column files are small",
@@ -496,7 +500,7 @@ class StepBuilder:
             + (
                 "in the past"
                 if past
-                else f"created more than {self.root.wishes.premade_days:g} days in advance"
+                else f"created more than {self.root.policy.premade_days:g} days in advance"
             ),
             gain=self.gain(
                 before,

@@ -39,7 +39,7 @@ from gpcatalog.planner.resources import (
     ROWS,
     SECONDS,
 )
-from gpcatalog.planner.sets.keep_reasons import HANGING
+from gpcatalog.planner.sets.keep_reasons import DEPENDENT_FACTS
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.planner.sets.roots import Root, root_shape
 from gpcatalog.planner.steps import StepBuilder, option_pairs
@@ -62,7 +62,7 @@ class TableOperations:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Wanted:
+class _Candidate:
     """An operation that the policy requires for a table, and that is possible.
 
     bytes, segment: size of the table, on all segments and on the fullest one
@@ -90,18 +90,18 @@ def _leaves(reader: Reader, root: Root) -> dict[str, Any]:
     )
 
 
-def _wanted(
+def _candidate(
     reader: Reader,
     root: Root,
     *,
     headroom: float | None,
     lock_limit: float | None,
     refused: Counter[str],
-) -> _Wanted | None:
+) -> _Candidate | None:
     """The operation that the policy requires for a table, or None. An operation that is not
     possible is counted in `refused`.
     """
-    w = root.wishes
+    w = root.policy
     if not (w.unpartition_below or w.flatten or w.unused_subpartitions == "drop") or w.skip:
         return None
     r = _leaves(reader, root)
@@ -120,12 +120,14 @@ def _wanted(
     obstacle = _obstacle(root)
     if operation != "unused_subpartitions":
         obstacle = (
-            obstacle or _hanging(root, operation) or _in_the_way(root, r, headroom, lock_limit)
+            obstacle
+            or _dependency_obstacle(root, operation)
+            or _merge_obstacle(root, r, headroom, lock_limit)
         )
     if obstacle:
         refused[f"{operation}: {obstacle}"] += 1
         return None
-    return _Wanted(
+    return _Candidate(
         root=root,
         operation=operation,
         bytes=float(r["bytes"]),
@@ -134,45 +136,45 @@ def _wanted(
     )
 
 
-def _reserve(room: dict[str, float], needed: dict[str, float]) -> list[str]:
+def _reserve(limits_left: dict[str, float], needed: dict[str, float]) -> list[str]:
     """Subtract what is needed from the rest of the limits, unless it exceeds one of them;
     return the names of the exceeded limits.
     """
-    over = [n for n in ("rewrite", "seconds") if needed[n] > room.get(n, np.inf)]
+    over = [n for n in ("rewrite", "seconds") if needed[n] > limits_left.get(n, np.inf)]
     if not over:
         for n, value in needed.items():
-            if n in room:
-                room[n] -= value
+            if n in limits_left:
+                limits_left[n] -= value
     return over
 
 
-def chosen(
+def choose_operations(
     reader: Reader,
     before: Floats,
     *,
     rate: float,
     headroom: float | None,
     lock_limit: float | None,
-    room: dict[str, float],
+    limits_left: dict[str, float],
 ) -> TableOperations:
     """Choose the tables that lose their partitions, a level or subpartitions because of the policy;
     they are not changed in any other way.
 
-    The smallest come first. What they rewrite and how long they take is subtracted from `room`
-    ("rewrite" and "seconds") before anything else is planned. before: resources of every table
-    before the plan; rate: bytes per second that one segment copies
+    The smallest come first. What they rewrite and how long they take is subtracted from
+    `limits_left` ("rewrite" and "seconds") before anything else is planned. before: resources of
+    every table before the plan; rate: bytes per second that one segment copies
     """
     found = TableOperations()
-    wanted = [
+    candidates = [
         one
         for root in reader.roots
         if (
-            one := _wanted(
+            one := _candidate(
                 reader, root, headroom=headroom, lock_limit=lock_limit, refused=found.refused
             )
         )
     ]
-    for one in sorted(wanted, key=lambda one: (one.bytes, one.root.oid)):
+    for one in sorted(candidates, key=lambda one: (one.bytes, one.root.oid)):
         root, operation = one.root, one.operation
         # a level is removed without copying rows
         size, segment = (one.bytes, one.segment) if operation == "unpartition" else (0.0, 0.0)
@@ -180,7 +182,7 @@ def chosen(
         dropped = root.leaves if less is None else float(less[LEAVES])
         seconds = segment / rate + dropped * DROP_SECONDS
         plain = float(operation == "unpartition")
-        over = _reserve(room, {"rewrite": size, "seconds": seconds, "leaves": plain})
+        over = _reserve(limits_left, {"rewrite": size, "seconds": seconds, "leaves": plain})
         if over:
             found.refused[
                 f"{operation} would exceed {' and '.join(limits.NAMES[n] for n in over)}"
@@ -205,7 +207,7 @@ def _obstacle(root: Root) -> str:
     return ""
 
 
-def _hanging(root: Root, operation: str) -> str:
+def _dependency_obstacle(root: Root, operation: str) -> str:
     """The object that depends on the table or its partitions and would not move to the table
     that replaces them; empty if there is none.
     """
@@ -221,14 +223,14 @@ def _hanging(root: Root, operation: str) -> str:
             f"an intermediate partition has its own property ({own[0][1]}), which a rollback"
             " would not restore"
         )
-    for fact in HANGING:
+    for fact in DEPENDENT_FACTS:
         for oid, detail in root.facts.get(fact, ()):
             if operation == "unpartition" or oid != root.oid:
                 return f"{fact} {detail} depends on {'it' if oid == root.oid else 'a partition'}"
     return ""
 
 
-def _in_the_way(
+def _merge_obstacle(
     root: Root, r: dict[str, Any], headroom: float | None, lock_limit: float | None
 ) -> str:
     """Why the leaves cannot be merged into one table, or moved to another parent."""
@@ -240,8 +242,10 @@ def _in_the_way(
         return "only some of its leaves are unlogged"
     if r["shapes"] != 1:
         return "its leaves have different columns"
-    told = "columns" in root.facts  # facts of this table were read
-    if r["index_numbers"] > 1 or (told and r["most_indexes"] != len(root.facts.get("index", ()))):
+    facts_read = "columns" in root.facts  # facts of this table were read
+    if r["index_numbers"] > 1 or (
+        facts_read and r["most_indexes"] != len(root.facts.get("index", ()))
+    ):
         return "the indexes of its leaves differ from those of the table"
     if headroom is not None and float(r["segment"]) > headroom:
         return "it is larger than headroom"
@@ -278,7 +282,7 @@ def unused(reader: Reader, root: Root) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Unused:
+class _UnusedSubpartitions:
     """Subpartitions of one partition that are never used and cost the same: their number, and
     the costs of all of them.
     """
@@ -288,7 +292,7 @@ class _Unused:
     cost: Cost
 
 
-def _unused_costs(reader: Reader, root: Root, bounds: list[str]) -> list[_Unused]:
+def _unused_costs(reader: Reader, root: Root, bounds: list[str]) -> list[_UnusedSubpartitions]:
     """Costs of subpartitions with these bounds, by partition; the cost model is used once per
     shape.
     """
@@ -306,9 +310,9 @@ def _unused_costs(reader: Reader, root: Root, bounds: list[str]) -> list[_Unused
     for r in rows:
         key = tuple(v for k, v in r.items() if k not in ("parent", "oid", "n"))
         if key not in known:
-            leaf = _shape(reader, root, r["oid"], anew=False, bounds=1 if r["is_default"] else 2)
+            leaf = _shape(reader, root, r["oid"], copied=False, bounds=1 if r["is_default"] else 2)
             known[key] = relation_cost(reader.generation, leaf)
-        found.append(_Unused(r["parent"], r["n"], known[key] * r["n"]))
+        found.append(_UnusedSubpartitions(r["parent"], r["n"], known[key] * r["n"]))
     return found
 
 
@@ -324,7 +328,7 @@ def trimmed(reader: Reader, root: Root, bounds: list[str]) -> Floats:
     return sums
 
 
-def _shape(reader: Reader, root: Root, oid: int, *, anew: bool, bounds: int = 1) -> Shape:
+def _shape(reader: Reader, root: Root, oid: int, *, copied: bool, bounds: int = 1) -> Shape:
     """The cost model's shape of a leaf, or of the root itself, by OID."""
     r = reader.snapshot.one(
         'SELECT storage, "columns", toast, indexes, index_columns, owner, tablespace, options,'
@@ -334,7 +338,9 @@ def _shape(reader: Reader, root: Root, oid: int, *, anew: bool, bounds: int = 1)
     known = r["storage"] in reader.generation.storages
     storage = Storage(r["storage"]) if known else Storage.HEAP
     one = costs.LeafClass.of_row(r, storage, bounds=bounds, leaf=True, root=root.index)
-    found = costs.shape_of(reader.generation, one, root_shape(root.facts, root.leaves), anew=anew)
+    found = costs.shape_of(
+        reader.generation, one, root_shape(root.facts, root.leaves), copied=copied
+    )
     assert found is not None  # only its own storage is requested
     return found
 
@@ -367,7 +373,9 @@ def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, flo
         return costs.counted(cost.segment if gen.greenplum else cost.coordinator)
 
     if operation == "flatten":
-        cost = relation_cost(gen, replace(_shape(reader, root, leaf, anew=False), place=Place.LEAF))
+        cost = relation_cost(
+            gen, replace(_shape(reader, root, leaf, copied=False), place=Place.LEAF)
+        )
         n = root.leaves
         return (
             n,
@@ -375,11 +383,17 @@ def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, flo
             cost.filled * n,
             costs.catalog_bytes(gen, reader.cluster, cost) * n,
         )
-    top = replace(_shape(reader, root, root.oid, anew=False), place=Place.ROOT, levels=root.depth)
+    top = replace(_shape(reader, root, root.oid, copied=False), place=Place.ROOT, levels=root.depth)
     plain = replace(
-        _shape(reader, root, leaf, anew=True), place=Place.PLAIN, exchanged=False, owned=top.owned
+        _shape(reader, root, leaf, copied=True),
+        place=Place.PLAIN,
+        exchanged=False,
+        owned=top.owned,
     )
-    cost, gone = relation_cost(gen, plain), relation_cost(gen, top) + _above(reader, root)
+    cost, gone = (
+        relation_cost(gen, plain),
+        relation_cost(gen, top) + _cost_above_level(reader, root),
+    )
     use = costs.COPIED if gen.greenplum and not gen.rule_catalogs else FILLED
     more = costs.counted(relation_rows(gen, plain, Instance.SEGMENT, use)) - costs.counted(
         relation_rows(gen, plain)
@@ -393,7 +407,7 @@ def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, flo
     )
 
 
-def _above(reader: Reader, root: Root) -> Cost:
+def _cost_above_level(reader: Reader, root: Root) -> Cost:
     """Cost of the partitions above the planned level."""
     found = Cost()
     for r in reader.snapshot.rows(
@@ -424,15 +438,17 @@ def _above(reader: Reader, root: Root) -> Cost:
     return found
 
 
-def steps(operation: str, scribe: StepBuilder, table: TablePlan) -> list[AnyStep]:
+def steps(operation: str, builder: StepBuilder, table: TablePlan) -> list[AnyStep]:
     """The steps of the operation: one, or one per partition for unused subpartitions."""
     return (
-        _trim(scribe) if operation == "unused_subpartitions" else [_step(operation, scribe, table)]
+        _trim(builder)
+        if operation == "unused_subpartitions"
+        else [_step(operation, builder, table)]
     )
 
 
-def _trim(scribe: StepBuilder) -> list[AnyStep]:
-    root, reader = scribe.root, scribe.reader
+def _trim(builder: StepBuilder) -> list[AnyStep]:
+    root, reader = builder.root, builder.reader
     gen = reader.generation
     bounds = unused(reader, root)
     parts: dict[int, Cost] = {}
@@ -440,31 +456,31 @@ def _trim(scribe: StepBuilder) -> list[AnyStep]:
         parts[one.parent] = parts.get(one.parent, Cost()) + one.cost
     basis = reader.snapshot.header["filled_basis"] or "nothing"
     gone: dict[int, list[int]] = {}
-    for r in scribe.relation.values():
+    for r in builder.relation.values():
         if r.kind == "leaf" and r.bound in bounds and r.parent in parts:
             gone.setdefault(r.parent, []).append(r.oid)
     found: list[AnyStep] = []
     for parent in sorted(parts):
-        name, whole = scribe.relation[parent].name, parts[parent]
-        held = sorted(gone[parent])
-        rows = [scribe.relation[o] for o in held]
+        name, cost = builder.relation[parent].name, parts[parent]
+        oids = sorted(gone[parent])
+        rows = [builder.relation[o] for o in oids]
         found.append(
             DropEmpty(
-                id=step_id("drop-empty", scribe.table, name, *sorted(r.bound for r in rows)),
+                id=step_id("drop-empty", builder.table, name, *sorted(r.bound for r in rows)),
                 explanation=(
-                    f"{len(held)} subpartitions of {name} that are empty below every partition"
+                    f"{len(oids)} subpartitions of {name} that are empty below every partition"
                 ),
                 gain=Gain(
-                    len(held),
-                    round(costs.counted(whole.segment if gen.greenplum else whole.coordinator)),
-                    round(costs.counted(whole.coordinator)),
-                    round(whole.files),
-                    round(costs.catalog_bytes(gen, reader.cluster, whole)),
+                    len(oids),
+                    round(costs.counted(cost.segment if gen.greenplum else cost.coordinator)),
+                    round(costs.counted(cost.coordinator)),
+                    round(cost.files),
+                    round(costs.catalog_bytes(gen, reader.cluster, cost)),
                 ),
                 cost=Price(
                     0,
                     0,
-                    round(len(held) * DROP_SECONDS, 3),
+                    round(len(oids) * DROP_SECONDS, 3),
                     1 + root.leaves + sum(r.indexes + 4 for r in rows),
                     0.0,
                 ),
@@ -472,31 +488,31 @@ def _trim(scribe: StepBuilder) -> list[AnyStep]:
                     f"the leaves are empty (measured from {basis}; checked again under the lock)",
                     (
                         "later rows with these values go to the default subpartition"
-                        if parent in scribe.with_default
+                        if parent in builder.with_default
                         else "no later rows have these values; the server would reject them"
                     ),
                 ),
                 parent=parent,
                 parent_name=name,
                 where="unused",
-                units=tuple(scribe.unit(o) for o in held),
-                leaves=tuple(scribe.leaf(o, n, 0) for n, o in enumerate(held)),
+                units=tuple(builder.unit(o) for o in oids),
+                leaves=tuple(builder.leaf(o, n, 0) for n, o in enumerate(oids)),
             )
         )
-    return [*found, *proposals.template(scribe, max(parts))]
+    return [*found, *proposals.template(builder, max(parts))]
 
 
 def _more_files(reader: Reader, root: Root, plain: Shape) -> float:
     """Files of a heap table with the bytes of all leaves, without its first file."""
     if plain.storage is not Storage.HEAP:
         return 0.0
-    held = reader.snapshot.one(
+    row = reader.snapshot.one(
         "SELECT coalesce(sum(max_segment_bytes), 0) AS n FROM relation WHERE root = ? AND kind ="
         " 'leaf'",
         [root.oid],
     )
     return float(
-        costs.heap_files(np.array([float(held["n"])]), int(reader.snapshot.header["block_size"]))[0]
+        costs.heap_files(np.array([float(row["n"])]), int(reader.snapshot.header["block_size"]))[0]
     )
 
 
@@ -513,16 +529,16 @@ class _Basis:
     cost: Price
 
 
-def _basis(operation: str, scribe: StepBuilder, table: TablePlan) -> _Basis:
+def _basis(operation: str, builder: StepBuilder, table: TablePlan) -> _Basis:
     """Leaves, gain and price of an operation on a whole table; only "unpartition" copies rows."""
-    leaves = [r for r in scribe.relation.values() if r.kind == "leaf"]
+    leaves = [r for r in builder.relation.values() if r.kind == "leaf"]
     leaves.sort(key=lambda r: r.oid)
     size = sum(r.bytes or 0 for r in leaves)
     segment = sum(r.max_segment_bytes or 0 for r in leaves)
     fewer = table.rows - table.rows_after
     # the coordinator of Greenplum 6 has another row for each level and each partition
-    below = sum(r.kind in ("leaf", "intermediate") for r in scribe.relation.values())
-    rules = below + scribe.root.depth if scribe.classic and operation == "unpartition" else 0
+    partitions = sum(r.kind in ("leaf", "intermediate") for r in builder.relation.values())
+    rules = partitions + builder.root.depth if builder.classic and operation == "unpartition" else 0
     copied = operation == "unpartition"
     return _Basis(
         leaves=leaves,
@@ -545,22 +561,22 @@ def _basis(operation: str, scribe: StepBuilder, table: TablePlan) -> _Basis:
     )
 
 
-def _step(operation: str, scribe: StepBuilder, table: TablePlan) -> AnyStep:
+def _step(operation: str, builder: StepBuilder, table: TablePlan) -> AnyStep:
     """The one step that removes all partitions of a table, or a level of them."""
-    basis = _basis(operation, scribe, table)
-    rests = scribe.rests("the rows of the table do not change until the swap")
+    basis = _basis(operation, builder, table)
+    rests = builder.rests("the rows of the table do not change until the swap")
     return (
-        _unpartition(scribe, basis, rests)
+        _unpartition(builder, basis, rests)
         if operation == "unpartition"
-        else _flatten(scribe, basis, rests)
+        else _flatten(builder, basis, rests)
     )
 
 
-def _unpartition(scribe: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> Unpartition:
+def _unpartition(builder: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> Unpartition:
     """The step that moves all rows to one table, with the storage of most leaves."""
     leaves = basis.leaves
-    oid, others = pattern_leaf(scribe.reader, scribe.root)
-    like = scribe.relation[oid]
+    oid, others = pattern_leaf(builder.reader, builder.root)
+    like = builder.relation[oid]
     if others:
         rests = (
             *rests,
@@ -570,7 +586,7 @@ def _unpartition(scribe: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> 
             ),
         )
     new = NewLeaf(
-        name=scribe.root.name,
+        name=builder.root.name,
         storage=like.storage,
         options=option_pairs(like.options),
         tablespace=like.tablespace,
@@ -579,26 +595,26 @@ def _unpartition(scribe: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> 
         like=like.oid,
     )
     return Unpartition(
-        id=step_id("unpartition", scribe.table),
+        id=step_id("unpartition", builder.table),
         explanation=(
             f"{basis.bytes} bytes in {len(leaves)} leaves, which is less than unpartition_below"
         ),
         gain=basis.gain,
         cost=basis.cost,
         rests_on=rests,
-        leaves=tuple(scribe.leaf(r.oid, 0, 0) for r in leaves),
+        leaves=tuple(builder.leaf(r.oid, 0, 0) for r in leaves),
         new=(new,),
     )
 
 
-def _flatten(scribe: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> Flatten:
+def _flatten(builder: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> Flatten:
     """The step that replaces every parent by its only leaf."""
     leaves = basis.leaves
     news = tuple(
         NewLeaf(
-            name=scribe.relation[r.parent].name,
-            partition=scribe.relation[r.parent].partition_name,
-            bound=scribe.relation[r.parent].bound,
+            name=builder.relation[r.parent].name,
+            partition=builder.relation[r.parent].partition_name,
+            bound=builder.relation[r.parent].bound,
             path=(),
             storage=r.storage,
             options=option_pairs(r.options),
@@ -610,14 +626,14 @@ def _flatten(scribe: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> Flat
         for r in leaves
     )
     return Flatten(
-        id=step_id("flatten", scribe.table),
+        id=step_id("flatten", builder.table),
         explanation="every parent has only one partition, so the level does not help to prune",
         gain=basis.gain,
         cost=basis.cost,
         rests_on=rests,
         proposal=True,
         level=2,
-        units=tuple(scribe.unit(r.parent) for r in leaves),
-        leaves=tuple(scribe.leaf(r.oid, 0, 0) for r in leaves),
+        units=tuple(builder.unit(r.parent) for r in leaves),
+        leaves=tuple(builder.leaf(r.oid, 0, 0) for r in leaves),
         new=news,
     )

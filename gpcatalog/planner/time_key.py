@@ -257,13 +257,13 @@ def zones_of(ends: Iterable[int], grain: Grain, now: int) -> list[str]:
     >>> zones_of([summer, winter], Grain.DAY, winter)
     ['Europe/Berlin']
     """
-    wanted = sorted(set(ends))
+    distinct = sorted(set(ends))
     # one moment of each season excludes most zones
-    sample = wanted[:: max(1, len(wanted) // 6)]
+    sample = distinct[:: max(1, len(distinct) // 6)]
     found: dict[tuple[int, ...], str] = {}
     begin = cell_of(Grain.DAY, now)
     for zone in _names():
-        if not fits(zone, sample, grain) or not fits(zone, wanted, grain):
+        if not fits(zone, sample, grain) or not fits(zone, distinct, grain):
             continue
         key = TimeKey(family=Family.TIMESTAMPTZ, zone=zone)
         future = tuple(key.axis((begin + n) * DAY) for n in range(0, ZONE_HORIZON, 7))

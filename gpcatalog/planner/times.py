@@ -111,12 +111,12 @@ def _clients(
     if not measured:
         return []
     answer = reader.snapshot.one("SELECT min(median_ms) AS ms FROM timing WHERE what = 'answer'")
-    whole = _share_of_rows(reader, before, after)
+    row_share = _share_of_rows(reader, before, after)
     shares = {
         Reads.TABLE: _share_of_table(reader, tables),
         # these clients also scan whole catalogs
-        Reads.SCHEMA: max(whole, _share_of_schema(reader, tables)),
-        Reads.DATABASE: whole,
+        Reads.SCHEMA: max(row_share, _share_of_schema(reader, tables)),
+        Reads.DATABASE: row_share,
     }
     found = []
     for title, client in BY_TITLE.items():

@@ -24,7 +24,7 @@ from gpcatalog.planner.sets.roots import Root
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rest:
+class OtherRelations:
     """Relations that the optimizer does not change: plain tables, roots, intermediates above
     the units, leaves of other depths.
     """
@@ -37,7 +37,7 @@ class Rest:
     bytes: int | None
 
 
-def rest_of(reader: Reader, planned_leaves: int) -> Rest:
+def rest_of(reader: Reader, planned_leaves: int) -> OtherRelations:
     """Sum up the relations that a plan does not change; planned_leaves: leaves of planned
     tables.
     """
@@ -70,7 +70,7 @@ def rest_of(reader: Reader, planned_leaves: int) -> Rest:
     counted = reader.snapshot.one(
         "SELECT count(*) FILTER (kind = 'leaf') AS leaves, sum(bytes) AS bytes FROM relation"
     )
-    return Rest(
+    return OtherRelations(
         tables=tables,
         leaves=counted["leaves"] - planned_leaves,
         rows=rows,
@@ -80,7 +80,9 @@ def rest_of(reader: Reader, planned_leaves: int) -> Rest:
     )
 
 
-def totals(rest: Rest, sums: np.ndarray[Any, Any], segments: int, *, greenplum: bool) -> Totals:
+def totals(
+    rest: OtherRelations, sums: np.ndarray[Any, Any], segments: int, *, greenplum: bool
+) -> Totals:
     """Add the relations that are not changed to the sums of the chosen tables; segments:
     primaries.
     """
@@ -119,14 +121,14 @@ class SessionBytes:
             return 0  # it has no leaves
         number = max(1, leaves)
         filled = int(row["leaves"]) - int(row["empty"])
-        held = memory.kept(
+        sizes = memory.kept_bytes(
             self.generation,
             shape_of(self.generation.name, row),
             number,
             memory.Touch.SELECT,
             empty=max(0, number - filled),
         )
-        return max(held.coordinator, held.segment or 0)
+        return max(sizes.coordinator, sizes.segment or 0)
 
 
 def source_of(reader: Reader) -> Source:

@@ -44,19 +44,19 @@ class Workload:
     "table") and column.
 
     statements, understood: statements read, and those that read a part of a table by its key
-    said: one sentence on the source and on how much was understood
+    description: one sentence on the source and on how much was understood
     """
 
-    asked: dict[tuple[str, str], list[KeyPredicate]] = field(default_factory=dict)
+    predicates: dict[tuple[str, str], list[KeyPredicate]] = field(default_factory=dict)
     statements: int = 0
     understood: int = 0
-    said: str = ""
+    description: str = ""
 
     def of(self, schema: str, name: str, column: str) -> list[KeyPredicate]:
         """Predicates on one table's key."""
         return [
-            *self.asked.get((f"{schema}.{name}".lower(), column.lower()), ()),
-            *self.asked.get((name.lower(), column.lower()), ()),
+            *self.predicates.get((f"{schema}.{name}".lower(), column.lower()), ()),
+            *self.predicates.get((name.lower(), column.lower()), ()),
         ]
 
 
@@ -114,7 +114,7 @@ def read(path: str, snapshot: Any) -> Workload:
         found.statements += 1
         if _one(sql, calls, keys, now, found):
             found.understood += 1
-    found.said = (
+    found.description = (
         f"read from {Path(path).name}, {found.understood:,} of {found.statements:,} statements"
         " use a partition key; the calls count as those of one day"
     )
@@ -153,7 +153,7 @@ def _one(
                 if len(owners) == 1:
                     ranges.setdefault((owners[0][1], column), []).append(one)
         for place, parts in ranges.items():
-            into.asked.setdefault(place, []).append(_narrowed(parts))
+            into.predicates.setdefault(place, []).append(_narrowed(parts))
             hit = True
     return hit
 
@@ -161,7 +161,7 @@ def _one(
 def _tables(
     select: exp.Expression, keys: dict[tuple[str, str], set[str]]
 ) -> list[tuple[set[str], str, set[str]]]:
-    """Partitioned tables of a statement: their names in it, the name for `Workload.asked`, key
+    """Partitioned tables of a statement: their names in it, the name for `Workload.predicates`, key
     columns.
     """
     from sqlglot import exp

@@ -128,11 +128,11 @@ def _count(
     block = session.facts["block_size"]
     out: dict[tuple[int, int], tuple[int, float]] = {}
     counted = 0
-    wanted = found[:COUNTED]
+    largest = found[:COUNTED]
     failures: list[ProbeFailed] = []
     with covered("auxiliary_rows"):
         begun = time.perf_counter()
-        for row in wanted:
+        for row in largest:
             if time.perf_counter() - begun >= COUNT_SECONDS:
                 failures.append(
                     ProbeFailed("timed out", f"counting ended after {COUNT_SECONDS:g} seconds")
@@ -160,7 +160,7 @@ def _count(
         if failures:
             raise ProbeFailed(
                 failures[0].status,
-                f"rows counted in {counted} of the {len(wanted)} largest auxiliary relations:"
+                f"rows counted in {counted} of the {len(largest)} largest auxiliary relations:"
                 f" {failures[0].reason}",
             )
     return out

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpcatalog.probes.connection import ProbeFailed, Session
 
-TOGETHER = "migration_hanging"
+BATCH_PROBE = "migration_hanging"
 
 
 class ByTable:
@@ -27,7 +27,7 @@ class ByTable:
             self._free.put(session)
         self._roots = frozenset(roots)
         self._found: dict[int, list[dict[str, Any]]] | None = None
-        self._asking = threading.Lock()
+        self._batch_lock = threading.Lock()
         self._stopped = False
 
     def rows(self, name: str, /, **values: str) -> list[dict[str, Any]]:
@@ -36,17 +36,17 @@ class ByTable:
         If the probe fails for all tables together, for example because it takes too long, it is
         executed for each table.
         """
-        if name != TOGETHER:
-            return self._ask(name, **values)
+        if name != BATCH_PROBE:
+            return self._probe(name, **values)
         root = int(values["roots"])
-        with self._asking:
+        with self._batch_lock:
             if self._found is None and root in self._roots:
-                self._ask_for_all()
+                self._probe_all()
         if self._found is None or root not in self._roots:
-            return self._ask(name, **values)
+            return self._probe(name, **values)
         return self._found.get(root, [])
 
-    def _ask(self, name: str, /, **values: str) -> list[dict[str, Any]]:
+    def _probe(self, name: str, /, **values: str) -> list[dict[str, Any]]:
         """Rows of a probe, from the first free session. Raises ProbeFailed."""
         session = self._free.get()
         try:
@@ -62,10 +62,10 @@ class ByTable:
         for session in self._sessions:
             session.cancel()
 
-    def _ask_for_all(self) -> None:
+    def _probe_all(self) -> None:
         found = defaultdict(list)
         try:
-            for row in self._ask(TOGETHER, roots=", ".join(map(str, sorted(self._roots)))):
+            for row in self._probe(BATCH_PROBE, roots=", ".join(map(str, sorted(self._roots)))):
                 found[row["root"]].append(row)
         except ProbeFailed:
             if len(self._roots) == 1:

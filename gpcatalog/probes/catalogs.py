@@ -126,34 +126,34 @@ class CatalogSection:
     def run(self) -> None:
         """Measure all catalogs and write the results."""
         with self._entry() as entry:
-            self._beside(entry, lambda: self._of_entry(entry), self._of_segments)
+            self._run_both(entry, lambda: self._of_entry(entry), self._of_segments)
             if entry is self.session and self.session.server.greenplum:
                 self._sizes_of_all()
             self._from_class_counts()
-            wanted = self._wanted()
-            self._beside(
+            catalogs = self._catalogs_to_measure()
+            self._run_both(
                 entry,
-                lambda: self._measure_entry(entry, wanted),
-                lambda: self._measure_segments(wanted),
+                lambda: self._measure_entry(entry, catalogs),
+                lambda: self._measure_segments(catalogs),
             )
         self._write()
 
-    def _beside(
-        self, entry: Session, here: Callable[[], None], segments: Callable[[], None]
+    def _run_both(
+        self, entry: Session, entry_work: Callable[[], None], segments_work: Callable[[], None]
     ) -> None:
         """Run both functions, at the same time if the entry instance has its own session."""
         if entry is self.session:
-            segments()
-            here()
+            segments_work()
+            entry_work()
             return
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            beside = pool.submit(here)
+            future = pool.submit(entry_work)
             try:
-                segments()
+                segments_work()
             except BaseException:
                 entry.cancel()
                 raise
-            beside.result()
+            future.result()
 
     @contextlib.contextmanager
     def _entry(self) -> Iterator[Session]:
@@ -223,7 +223,7 @@ class CatalogSection:
                 self.converted = {
                     row["oid"]: row["attributes"] for row in entry.rows("converted_tables")
                 }
-        self._draw(entry)
+        self._draw_sample(entry)
 
     def _of_segments(self) -> None:
         if not self.session.server.greenplum:
@@ -268,7 +268,7 @@ class CatalogSection:
     def _largest_heap(self, one: Catalog) -> int:
         return max((of[one.oid]["bytes"] for of in self.sizes.values() if one.oid in of), default=0)
 
-    def _wanted(self) -> list[Catalog]:
+    def _catalogs_to_measure(self) -> list[Catalog]:
         """Catalogs to count: those that grow with tables, and others that are large on an
         instance.
         """
@@ -291,12 +291,12 @@ class CatalogSection:
 
     # -- the entry instance ------------------------------------------------------------------------
 
-    def _measure_entry(self, entry: Session, wanted: list[Catalog]) -> None:
+    def _measure_entry(self, entry: Session, catalogs: list[Catalog]) -> None:
         """Count rows on the entry instance and measure widths. Definitions are the same on all
         instances, and therefore rows and their widths.
         """
         shares_keys = "catalog_duplicates" in library.names(entry.server)
-        for one in wanted:
+        for one in catalogs:
             heap = self._largest_heap(one)
             if -1 not in one.rows and not self._by_index(one, heap):
                 with self.covered("catalog_widths", f"catalog_widths {one.name}"):
@@ -345,7 +345,7 @@ class CatalogSection:
                 row["attributes"] = int(row["attributes"]) + sum(self.converted.values())
                 found.add(row["content"])
 
-    def _draw(self, entry: Session) -> None:
+    def _draw_sample(self, entry: Session) -> None:
         relations = sum(
             int(row["relations"]) for row in list(self.class_counts) if row["content"] == -1
         )
@@ -410,12 +410,12 @@ class CatalogSection:
         if self.sampled is not None and name is not None and not one.fixed:
             oids = self.sampled[one.name == "pg_type"]
             # a small catalog is scanned, and a list would be searched for every row
-            wanted = (
+            condition = (
                 f"IN (SELECT pg_catalog.unnest({oids}))"
                 if self._largest_heap(one) < HASHED
                 else f"= ANY ({oids})"
             )
-            rows = f"SELECT x.*{oid} FROM {source} x WHERE x.{name} {wanted}"
+            rows = f"SELECT x.*{oid} FROM {source} x WHERE x.{name} {condition}"
             if one.rows.get(-1, 0) <= SAMPLE_ROWS:
                 rows = f"SELECT x.*{oid} FROM {source} x"  # small enough to be read completely
         else:
@@ -464,10 +464,10 @@ class CatalogSection:
 
     # -- the segments ------------------------------------------------------------------------------
 
-    def _measure_segments(self, wanted: list[Catalog]) -> None:
+    def _measure_segments(self, catalogs: list[Catalog]) -> None:
         if not self.session.server.greenplum:
             return
-        for one in wanted:
+        for one in catalogs:
             if one.name in ("pg_class", "pg_attribute"):
                 continue
             with self.covered("segment_catalog_rows", f"segment_catalog_rows {one.name}"):

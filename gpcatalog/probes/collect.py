@@ -357,14 +357,14 @@ class Collector:
         with the table itself, or 0, as oid: some of its partitions have privileges, or privileges
         on columns.
         """
-        below: dict[int, list[int]] = {}
+        descendants: dict[int, list[int]] = {}
         marked = set[tuple[int, int]]()
         for row in uneven:
             if row["oid"] in (0, row["root"]):
                 marked.add((row["root"], row["oid"]))
             else:
-                below.setdefault(row["root"], []).append(row["oid"])
-        oids = sorted({*below, *(oid for parts in below.values() for oid in parts)})
+                descendants.setdefault(row["root"], []).append(row["oid"])
+        oids = sorted({*descendants, *(oid for parts in descendants.values() for oid in parts)})
         found: dict[int, dict[tuple[str, str], str]] = {oid: {} for oid in oids}
         for start in range(0, len(oids), PROPERTIES_BATCH):
             part = oid_array(oids[start : start + PROPERTIES_BATCH])
@@ -372,7 +372,7 @@ class Collector:
                 found[row["oid"]][row["what"], row["name"]] = row["value"]
         return [
             {"root": root, "oid": root, "fact": properties.FACT, "detail": detail}
-            for root, parts in sorted(below.items())
+            for root, parts in sorted(descendants.items())
             for detail in properties.facts(
                 found[root],
                 {oid: found[oid] for oid in parts},

@@ -47,25 +47,25 @@ the role, the database and the server: less than a millisecond on an idle server
 """
 
 
-class Silent(psycopg.OperationalError):
+class Silence(psycopg.OperationalError):
     """The server sent nothing for longer than the time limit."""
 
 
 def _bounded(steps: Any, seconds: float) -> Any:
     """Run psycopg's generator of waits with a limit: a cut network never makes a socket ready."""
-    heard = time.monotonic()
+    last_activity = time.monotonic()
     ready = None
     while True:
         try:
-            wanted = steps.send(ready)
+            events = steps.send(ready)
         except StopIteration as done:
             return done.value
-        ready = yield wanted
+        ready = yield events
         now = time.monotonic()
         if ready:
-            heard = now
-        elif now - heard > seconds:
-            raise Silent(
+            last_activity = now
+        elif now - last_activity > seconds:
+            raise Silence(
                 f"the server sent nothing for {seconds:.0f} s, which is longer than the"
                 " statement timeout"
             )
@@ -92,7 +92,7 @@ class GuardedConnection(psycopg.Connection[Any]):
         """
         try:
             return super().wait(_bounded(gen, self.silence_s), *args, **kwargs)
-        except Silent:
+        except Silence:
             self.pgconn.finish()
             raise
 
@@ -131,7 +131,7 @@ class Dialer:
         self._server = server
         self._reported = 0  # version of the server that the last connection reported
         self._started_for = 0  # version of the settings in the last startup packet
-        self._trusts_report = False
+        self._use_reported_version = False
         # libpq sends these after the options, so they would override them
         for name in ("PGTZ", "PGDATESTYLE", "PGGEQO"):
             os.environ.pop(name, None)
@@ -192,7 +192,7 @@ class Dialer:
         The owner of a database can set a timeout for idle sessions that is shorter than a round
         trip. False if this was tried, or if the version has no such setting.
         """
-        self._trusts_report = True
+        self._use_reported_version = True
         return any(self._started_for < g.since <= self._known_version for g in self.settings)
 
     def _verified(self, conn: GuardedConnection) -> GuardedConnection:
@@ -228,7 +228,7 @@ class Dialer:
         """The version whose settings are used in the startup packet; 0 if it is unknown."""
         if self._server:
             return self._server.version_num
-        return self._reported if self._trusts_report else 0
+        return self._reported if self._use_reported_version else 0
 
     def settle(self, conn: GuardedConnection, server: Server) -> GuardedConnection:
         """Apply the settings that only the version of this server has; all later connections have
@@ -342,14 +342,14 @@ class Session:
         return found.statement(**values)
 
     def _trust(self, schema: str, extension: str) -> None:
-        wanted = (schema, extension)
-        if wanted not in self._owners:
+        home = (schema, extension)
+        if home not in self._owners:
             text = library.probe("foreign_owners", self.server)
             row = self.query(
                 text.statement(schema=quote_literal(schema), extension=quote_literal(extension))
             )[0]
-            self._owners[wanted] = row["owners"] if row["found"] else None
-        owners = self._owners[wanted]
+            self._owners[home] = row["owners"] if row["found"] else None
+        owners = self._owners[home]
         if owners is None:
             what = (
                 f"extension {extension} is not in schema {schema}"
@@ -391,7 +391,7 @@ class Session:
     def _failures(self) -> Iterator[None]:
         try:
             yield
-        except Silent as e:
+        except Silence as e:
             raise _lost(e) from None
         except psycopg.Error as e:
             if self._conn.closed or isinstance(
@@ -469,7 +469,7 @@ class Session:
         self.close()
 
 
-def _lost(e: Silent) -> CatalogError:
+def _lost(e: Silence) -> CatalogError:
     return CatalogError(
         f"the server stopped responding: {e}",
         hint=(
@@ -583,7 +583,7 @@ def _session(dialer: Dialer, params: Mapping[str, str]) -> Session:
     """Open a session on a new connection of the dialer. Raises CatalogError, as `connect`."""
     try:
         return _opened(dialer, params)
-    except _Dropped as e:
+    except _LostConnection as e:
         if dialer.again_with_all():
             return _session(dialer, params)
         raise e.refusal from None
@@ -593,7 +593,7 @@ def _session(dialer: Dialer, params: Mapping[str, str]) -> Session:
 _ENDED = ("57P05", "25P03", "25P04")
 
 
-class _Dropped(Exception):
+class _LostConnection(Exception):
     """The connection was lost before its server was identified. `refusal` is the reported error."""
 
     def __init__(self, refusal: CatalogError) -> None:
@@ -602,7 +602,7 @@ class _Dropped(Exception):
 
 
 def _opened(dialer: Dialer, params: Mapping[str, str]) -> Session:
-    """Open a session in one attempt, as `_session`. Also raises _Dropped."""
+    """Open a session in one attempt, as `_session`. Also raises _LostConnection."""
     try:
         conn = dialer.open()
     except (psycopg.Error, UnicodeError) as e:
@@ -610,7 +610,7 @@ def _opened(dialer: Dialer, params: Mapping[str, str]) -> Session:
         raise _failed(e, params, connected=bool(getattr(e, "sqlstate", None))) from None
     try:
         return _introduce(conn, dialer, lambda: _session(dialer, params))
-    except Silent as e:
+    except Silence as e:
         conn.close()
         raise _lost(e) from None
     except psycopg.Error as e:
@@ -622,13 +622,13 @@ def _opened(dialer: Dialer, params: Mapping[str, str]) -> Session:
 
 
 def _failed(e: Exception, params: Mapping[str, str], *, connected: bool) -> Exception:
-    """The error of an attempt: _Dropped if the server ended the session on its own, else the
+    """The error of an attempt: _LostConnection if the server ended the session on its own, else the
     refusal.
     """
     refusal = _refusal(e, params, connected=connected)
     state = getattr(e, "sqlstate", None)
-    lost = isinstance(e, psycopg.OperationalError) and not isinstance(e, Silent) and state is None
-    return _Dropped(refusal) if lost or state in _ENDED else refusal
+    lost = isinstance(e, psycopg.OperationalError) and not isinstance(e, Silence) and state is None
+    return _LostConnection(refusal) if lost or state in _ENDED else refusal
 
 
 def _introduce(conn: GuardedConnection, dialer: Dialer, again: Callable[[], Session]) -> Session:

@@ -59,12 +59,12 @@ def blocks(conn: psycopg.Connection[Any], statement: bytes) -> Iterator[bytes]:
             _drop(conn)
 
 
-def _check(conn: psycopg.Connection[Any], wanted: ExecStatus) -> None:
-    """Raise the error of the server, or an error if the status is not the wanted one."""
+def _check(conn: psycopg.Connection[Any], expected: ExecStatus) -> None:
+    """Raise the error of the server, or an error if the status is not the expected one."""
     for result in conn.wait(generators.execute(conn.pgconn)):
         if result.status == ExecStatus.FATAL_ERROR:
             raise psycopg.errors.error_from_result(result, encoding=conn.info.encoding)
-        if result.status != wanted:
+        if result.status != expected:
             raise psycopg.InternalError(f"COPY returned {ExecStatus(result.status).name}")
 
 

@@ -115,7 +115,7 @@ def _create(writer: Writer) -> None:
     writer.execute(f"CREATE TEMP TABLE listed (folder VARCHAR, {_shape(LISTED)})")
 
 
-def take(writer: Writer, folders: Sequence[Folder]) -> None:
+def load_sums(writer: Writer, folders: Sequence[Folder]) -> None:
     """Fill `listed` from the results of the probe relation_files."""
     _create(writer)
     for folder in folders:
@@ -356,7 +356,7 @@ def find_orphans(writer: Writer, folders: Sequence[Folder]) -> None:
         folder.file.unlink(missing_ok=True)
 
 
-def look(writer: Writer, tablespace: int, names: str, file: Path) -> None:
+def update_orphans(writer: Writer, tablespace: int, names: str, file: Path) -> None:
     """Apply the result of the probe orphan_files for these names (SQL, comma-separated): files that
     no longer exist are deleted from orphan_now, the others get a time.
     """

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpcatalog.capacity.limits import FILE_BUCKETS
-from gpcatalog.model.file_choice import ALWAYS, MOST_FILES, FileChoice, Which
+from gpcatalog.model.file_choice import ALWAYS, MOST_FILES, FileChoice, FileSelection
 from gpcatalog.model.quantity import duration, plural
 from gpcatalog.probes import file_sums
 from gpcatalog.probes.connection import ProbeFailed, Session
@@ -64,11 +64,11 @@ _SEGMENT_FILES = {
 }
 
 
-def _case(column: str, words: dict[int, str], otherwise: str) -> str:
+def _case(column: str, words: dict[int, str], default: str) -> str:
     return (
         f"CASE {column} "
         + " ".join(f"WHEN {code} THEN '{word}'" for code, word in words.items())
-        + f" ELSE {otherwise} END"
+        + f" ELSE {default} END"
     )
 
 
@@ -114,7 +114,7 @@ class FileSection:
 
         attribute_bytes: of pg_attribute on the largest segment or the only server, None if unknown
         """
-        if self.choice.files is Which.NONE:
+        if self.choice.files is FileSelection.NONE:
             with self.covered("relation_files"):
                 raise ProbeFailed("not applicable", "--files none: the directories were not listed")
             return None
@@ -124,15 +124,15 @@ class FileSection:
                 raise ProbeFailed("timed out", "the names of the files alone took too long")
             return None
         listing = self._listing(share)
-        beside = None
+        separate_session = None
         with contextlib.suppress(ProbeFailed):
-            beside = self.session.fresh()
-        listing.begin(beside)
+            separate_session = self.session.fresh()
+        listing.begin(separate_session)
         return listing
 
     def sample(self) -> Listing | None:
         """List a sample after listing all files took too long; None if no sample is taken."""
-        if self.choice.files is not Which.AUTO or not self.too_slow:
+        if self.choice.files is not FileSelection.AUTO or not self.too_slow:
             return None
         if not self.counts:
             with self.covered("file_counts"):
@@ -209,7 +209,7 @@ class FileSection:
         expected = None
         if attribute_bytes is not None:
             expected = attribute_bytes / ATTRIBUTE_ROW * self._on_a_host()
-        if which is not Which.SAMPLE and expected is not None and expected <= COUNTED_FROM:
+        if which is not FileSelection.SAMPLE and expected is not None and expected <= COUNTED_FROM:
             return 1
         failed, begun = False, time.perf_counter()
         with self.covered("file_counts") as note:
@@ -221,12 +221,13 @@ class FileSection:
             seconds = (time.perf_counter() - begun) * LISTING_FACTOR
             total = f"{plural(sum(counts.values()), 'file')}"
             if sum(counts.values()) < FEWEST:
-                if which is Which.SAMPLE:
+                if which is FileSelection.SAMPLE:
                     note["reason"] = f"too few files for a sample: all {total} were read"
                 return 1
             limit = self.session.timeouts.statement_ms / 1000 * len(self._batches()) / 2
-            if which is Which.SAMPLE or (
-                which is Which.AUTO and (self._on_a_host(counts) > MOST_FILES or seconds > limit)
+            if which is FileSelection.SAMPLE or (
+                which is FileSelection.AUTO
+                and (self._on_a_host(counts) > MOST_FILES or seconds > limit)
             ):
                 note["reason"] = (
                     f"{total}; the sizes of a sample of 1 in {SHARE} file numbers were read; all"
@@ -235,7 +236,7 @@ class FileSection:
                 self.progress(f"files: a sample of {total}; all would take {duration(seconds)}")
                 return SHARE
             self.progress(f"files: {total}, about {duration(seconds)}")
-        return 0 if failed and which is not Which.ALL else 1
+        return 0 if failed and which is not FileSelection.ALL else 1
 
     def _counts(self) -> dict[int, int]:
         """Count the files by instance, by their names. Raises ProbeFailed."""
@@ -286,16 +287,16 @@ class FileSection:
             read = True
         if read and listing.share == 1:
             if not listing.summed:
-                self._look_again(listing)
+                self._recheck_orphans(listing)
             self._keep_orphans(listing.now)
         return read
 
-    def _look_again(self, listing: Listing) -> None:
+    def _recheck_orphans(self, listing: Listing) -> None:
         """Check files again whose relation was created, dropped or changed during the listing."""
         if not listing.find_orphans():
             return
         with self.covered("orphan_files"):
-            listing.look_again()
+            listing.recheck_orphans()
         if not listing.with_rows():
             return
         with self.covered("file_map"):
@@ -463,9 +464,9 @@ class FileSection:
                 return
             # files of a heap are known only from the directory, and files of a busy table are
             # unknown
-            whole = f"""SELECT r.root FROM relation r WHERE {stored} AND r.root NOT IN (SELECT root FROM relation WHERE oid IN ({busy}))
+            roots = f"""SELECT r.root FROM relation r WHERE {stored} AND r.root NOT IN (SELECT root FROM relation WHERE oid IN ({busy}))
                          GROUP BY r.root HAVING bool_and({ao})"""
-            parts = f"SELECT * FROM ({parts}) WHERE root IN ({whole}) AND root IN ({done})"
+            parts = f"SELECT * FROM ({parts}) WHERE root IN ({roots}) AND root IN ({done})"
         else:
             for part, files in (
                 (

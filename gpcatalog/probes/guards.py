@@ -103,11 +103,11 @@ def later_statement(settings: tuple[Guard, ...], version_num: int) -> str:
 
     Not for Greenplum: it sends every setting to all segments, and fails if one is down.
     """
-    wanted = [(g.name, g.value) for g in settings if g.since and version_num >= g.since]
+    pairs = [(g.name, g.value) for g in settings if g.since and version_num >= g.since]
     if version_num >= 140000:
         # during execution the server detects that its client was killed, and ends the statement
-        wanted.append(("client_connection_check_interval", "2s"))
-    calls = ", ".join(f"pg_catalog.set_config('{n}', '{v}', false) AS \"{n}\"" for n, v in wanted)
+        pairs.append(("client_connection_check_interval", "2s"))
+    calls = ", ".join(f"pg_catalog.set_config('{n}', '{v}', false) AS \"{n}\"" for n, v in pairs)
     return f"/* gpcatalog:guards */ SELECT {calls or '1'}"
 
 

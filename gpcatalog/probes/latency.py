@@ -42,7 +42,7 @@ Clock = Callable[[], float]
 
 
 @contextlib.contextmanager
-def _taken(into: list[float], clock: Clock = time.perf_counter) -> Iterator[None]:
+def _timed(into: list[float], clock: Clock = time.perf_counter) -> Iterator[None]:
     begun = clock()
     yield
     into.append((clock() - begun) * 1000)
@@ -64,7 +64,7 @@ def connecting(session: Session, rounds: int = ROUNDS) -> Timing:
     """
     took: list[float] = []
     for _ in range(rounds):
-        with _taken(took):
+        with _timed(took):
             fresh = session.fresh()
         fresh.close()
     return summed_up("connect", took)
@@ -74,7 +74,7 @@ def answering(session: Session, rounds: int = ROUNDS) -> Timing:
     """Time of a statement that reads nothing: the round trip to the server."""
     took: list[float] = []
     for _ in range(rounds):
-        with _taken(took):
+        with _timed(took):
             session.query("SELECT 1 AS answer")
     return summed_up("answer", took)
 
@@ -83,7 +83,7 @@ def scanning(session: Session, probe: str, what: str, leaves: int, rounds: int =
     """Time one probe several times."""
     took: list[float] = []
     for _ in range(rounds):
-        with _taken(took):
+        with _timed(took):
             session.rows(probe)
     return summed_up(what, took, leaves=leaves)
 
@@ -100,9 +100,9 @@ def planning(session: Session, root: Root) -> list[Timing]:
         limit = min(PLAN_MS, session.timeouts.statement_ms)
         fresh.query(f"SELECT pg_catalog.set_config('statement_timeout', '{limit}', false)")
         statement = library.probe("plan", session.server).statement(table=table)
-        with _taken(cold):
+        with _timed(cold):
             fresh.query(statement)
-        with _taken(warm):
+        with _timed(warm):
             fresh.query(statement)
     built = [max(0.0, cold[0] - warm[0])]
     return [
@@ -345,7 +345,7 @@ def ddl(subject: ProbeTable, schema: str, *, greenplum: bool) -> list[str]:
     return [f"CREATE TABLE {table} ({columns}) PARTITION BY RANGE (k)", *leaves]
 
 
-class _Writing:
+class _WriteConnection:
     """The connection of the active probe: it may write, and all its transactions end with
     ROLLBACK.
     """
@@ -413,7 +413,11 @@ class _Writing:
 
 
 def _probe_once(
-    writing: _Writing, subject: ProbeTable, left: dict[int, Counter[str]], *, countable: bool
+    writing: _WriteConnection,
+    subject: ProbeTable,
+    left: dict[int, Counter[str]],
+    *,
+    countable: bool,
 ) -> dict[str, list[float]]:
     """Create, alter and drop a subject in a transaction that is rolled back; return the
     milliseconds of each statement and of the rollback.
@@ -429,12 +433,12 @@ def _probe_once(
         before = writing.counters()
         writing.run(f"CREATE SCHEMA {schema}")
         statements = ddl(subject, schema, greenplum=writing.greenplum)
-        with _taken(times["create"]):
+        with _timed(times["create"]):
             for statement in statements:
                 writing.run(statement)
-        with _taken(times["add column"]):
+        with _timed(times["add column"]):
             writing.run(f"ALTER TABLE {schema}.probe ADD COLUMN added int4")
-        with _taken(times["drop"]):
+        with _timed(times["drop"]):
             writing.run(f"DROP TABLE {schema}.probe")
         written = writing.counters() - before
         left[-1] += written
@@ -442,7 +446,7 @@ def _probe_once(
             for content, counted in writing.on_segments(schema, sorted(written)).items():
                 left.setdefault(content, Counter()).update(counted)
     finally:
-        with _taken(times["rollback"]):
+        with _timed(times["rollback"]):
             writing.run("ROLLBACK")
     return times
 
@@ -467,7 +471,7 @@ def active(
     done = ProbeResult()
     took: dict[tuple[str, ProbeTable], list[float]] = {}
     try:
-        writing = _Writing(conninfo, session, statement_ms, lock_ms)
+        writing = _WriteConnection(conninfo, session, statement_ms, lock_ms)
     except psycopg.Error as e:
         raise CatalogError(
             f"cannot connect: {' '.join(str(e).split())}", exit_code=Exit.UNREACHABLE

@@ -20,8 +20,8 @@ from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.store.snapshot import Writer
 
 MOST_ROWS = 2_000_000  # rows of pg_class on all instances up to which this process sums files
-NAMES_A_LOOK = 2_000  # files without a row that one statement checks again
-LOOK_SECONDS = 10.0  # time limit after which no more of them are checked
+NAMES_PER_RECHECK = 2_000  # files without a row that one statement checks again
+RECHECK_SECONDS = 10.0  # time limit after which no more of them are checked
 
 
 EVERYWHERE = "c.gp_segment_id"  # in place of content ids: selects all segments
@@ -69,7 +69,7 @@ class Listing:
         self._begun = time.perf_counter()
         self._map = writer.scratch("file_map.csv")
         self._owners = writer.scratch("file_owners.csv")
-        self._beside: Session | None = None
+        self._session: Session | None = None
         self._thread: threading.Thread | None = None
         self._failed: Exception | None = None
 
@@ -78,20 +78,20 @@ class Listing:
         """The name of the probe that lists files."""
         return "relation_files" if self.summed else "file_names"
 
-    def begin(self, beside: Session | None) -> None:
-        """List in the session `beside`, which is closed afterwards; without it, return after all
+    def begin(self, separate_session: Session | None) -> None:
+        """List in the separate session, which is closed afterwards; without it, return after all
         files are read.
 
         Errors are raised by `end`.
         """
-        self._beside = beside
-        if beside is not None:
-            self._thread = threading.Thread(target=self._run, args=(beside,), daemon=True)
+        self._session = separate_session
+        if separate_session is not None:
+            self._thread = threading.Thread(target=self._run, args=(separate_session,), daemon=True)
             self._thread.start()
         try:
             if not self.summed:
                 self.read_relations()
-            if beside is None:
+            if separate_session is None:
                 self.read_files(self.session)
         except ProbeFailed as e:
             self._failed = e
@@ -99,14 +99,14 @@ class Listing:
             self.stop()
             raise
 
-    def _run(self, beside: Session) -> None:
+    def _run(self, session: Session) -> None:
         try:
-            self.read_files(beside)
+            self.read_files(session)
         # any error is raised by `end`: an incomplete listing is not used
         except Exception as e:
             self._failed = e
         finally:
-            beside.close()
+            session.close()
 
     def read_relations(self) -> None:
         """Read which relation each file number belongs to. Raises ProbeFailed."""
@@ -141,16 +141,16 @@ class Listing:
 
     def stop(self) -> None:
         """Ask the server to cancel the listing, and wait up to 2 seconds; never raises."""
-        if self._beside is not None and self._thread is not None and self._thread.is_alive():
-            self._beside.cancel()
+        if self._session is not None and self._thread is not None and self._thread.is_alive():
+            self._session.cancel()
             self._thread.join(2)
 
     def load(self) -> None:
         """Fill the temporary table `listed` (file_sums.LISTED). Files without a relation are not
-        included if names were returned: `look_again` adds these.
+        included if names were returned: `recheck_orphans` adds these.
         """
         if self.summed:
-            file_sums.take(self.writer, self.folders)
+            file_sums.load_sums(self.writer, self.folders)
         else:
             file_sums.load(self.writer, self.folders, self._map, self._owners)
             file_sums.add_up(self.writer, self.session.facts["block_size"])
@@ -167,18 +167,18 @@ class Listing:
     def _any_orphan(self, where: str = "") -> bool:
         return bool(self.writer.execute(f"SELECT 1 FROM orphan_now {where} LIMIT 1"))
 
-    def look_again(self) -> None:
+    def recheck_orphans(self) -> None:
         """Add the files without a relation that still exist, with their times.
 
         Raises ProbeFailed if some were not checked; they are added without a time.
         """
         try:
-            self._look_at_orphans()
+            self._read_orphan_times()
         finally:
             file_sums.add_orphans(self.writer)
 
-    def _look_at_orphans(self) -> None:
-        begun, looked = time.perf_counter(), 0
+    def _read_orphan_times(self) -> None:
+        begun, checked = time.perf_counter(), 0
         names = {
             folder.tablespace: [
                 name
@@ -192,20 +192,20 @@ class Listing:
         total = sum(map(len, names.values()))
         for folder in self.folders:
             of = names[folder.tablespace]
-            for start in range(0, len(of), NAMES_A_LOOK):
-                if time.perf_counter() - begun > LOOK_SECONDS:
+            for start in range(0, len(of), NAMES_PER_RECHECK):
+                if time.perf_counter() - begun > RECHECK_SECONDS:
                     raise ProbeFailed(
                         "timed out",
-                        f"{total - looked:,} of {total:,} names of files without a row in pg_class"
-                        f" were not read again within {LOOK_SECONDS:g} seconds: their age is"
+                        f"{total - checked:,} of {total:,} names of files without a row in pg_class"
+                        f" were not read again within {RECHECK_SECONDS:g} seconds: their age is"
                         " unknown",
                     )
-                some = of[start : start + NAMES_A_LOOK]
-                wanted = ", ".join(map(quote_literal, some))
+                some = of[start : start + NAMES_PER_RECHECK]
+                names_sql = ", ".join(map(quote_literal, some))
                 file = self.writer.scratch("orphans.csv")
-                keep(self.session, "orphan_files", file, folder=folder.name, files=wanted)
-                file_sums.look(self.writer, folder.tablespace, wanted, file)
-                looked += len(some)
+                keep(self.session, "orphan_files", file, folder=folder.name, files=names_sql)
+                file_sums.update_orphans(self.writer, folder.tablespace, names_sql, file)
+                checked += len(some)
 
     def rewritten(self) -> list[int]:
         """Relations whose file number changed since they were read: the files listed under the old

@@ -55,10 +55,11 @@ def parameters(conninfo: str, **overrides: str) -> dict[str, str]:
     try:
         params = _conninfo.conninfo_to_dict(text, **overrides)
     except psycopg.ProgrammingError as e:
-        said = re.sub(r"\s+", " ", str(e)).strip()
+        message = re.sub(r"\s+", " ", str(e)).strip()
         secret = "password" in text.lower() or "@" in text
         reason = next(
-            (known for pattern, known in _WRONG if re.search(pattern, said)), "" if secret else said
+            (known for pattern, known in _WRONG if re.search(pattern, message)),
+            "" if secret else message,
         )
         raise CatalogError(
             "not a connection string" + (f": {reason}" if reason else ""), hint=_HINT

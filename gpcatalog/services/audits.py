@@ -32,7 +32,7 @@ def _older_of(place: Path, snapshot: Snapshot) -> Path | None:
     return None
 
 
-def judged(
+def audit_snapshot(
     path: Path,
     only: list[str] | None = None,
     *,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gpcatalog.probes.connection import Session
 
 
-def _why(session: Session, probe: str, **values: str) -> str:
+def _probe_failure(session: Session, probe: str, **values: str) -> str:
     """The reason why a probe fails; "" if it succeeds."""
     from gpcatalog.probes.connection import ProbeFailed
 
@@ -34,16 +34,16 @@ def facts(session: Session) -> Facts:
     partman = [] if session.server.classic_partitions else session.rows("partman_home")
     utility: bool | None = None
     if greenplum:
-        beside = session.utility()
-        utility = beside is not None
-        if beside is not None:
-            beside.close()
+        utility_session = session.utility()
+        utility = utility_session is not None
+        if utility_session is not None:
+            utility_session.close()
     return Facts(
         privileges=session.rows("privileges")[0],
         statements=(
             bool(homes),
             (
-                _why(
+                _probe_failure(
                     session,
                     "statements",
                     schema=quote_ident(homes[0]["schema"]),
@@ -56,7 +56,7 @@ def facts(session: Session) -> Facts:
         partman=(
             (
                 partman[0]["schema"],
-                _why(
+                _probe_failure(
                     session,
                     "partman",
                     schema=partman[0]["schema"],
@@ -66,9 +66,11 @@ def facts(session: Session) -> Facts:
             if partman
             else ("", "")
         ),
-        upkeep=(True, _why(session, "upkeep_runs")) if session.rows("upkeep_home") else (False, ""),
+        upkeep=(True, _probe_failure(session, "upkeep_runs"))
+        if session.rows("upkeep_home")
+        else (False, ""),
         utility=utility,
-        lists=_why(session, "segment_files", oids="0") if greenplum else "",
+        lists=_probe_failure(session, "segment_files", oids="0") if greenplum else "",
         monitored=session.monitored,
         down=(
             sorted(r["content"] for r in session.rows("instances") if r["status"] != "u")

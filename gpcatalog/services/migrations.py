@@ -102,7 +102,7 @@ def _counts(session: Session, tables_: list[TablePlan], notify: Notify) -> dict[
     return found
 
 
-def _unsafe(asked: ByTable, found: TableMigration) -> tuple[str, ...]:
+def _unsafe(probes: ByTable, found: TableMigration) -> tuple[str, ...]:
     """Code of other roles that the migration of a table would run. Raises ProbeFailed."""
     return tuple(
         (
@@ -110,13 +110,13 @@ def _unsafe(asked: ByTable, found: TableMigration) -> tuple[str, ...]:
             if r["risk"] == "owner"
             else f"{r['function']}, a built-in function with side effects"
         )
-        for r in asked.rows("reachable_code", root=str(found.context.root.oid), ddl="true")
+        for r in probes.rows("reachable_code", root=str(found.context.root.oid), ddl="true")
         if r["risk"] != "user-defined"
     )
 
 
 def _side_by_side(
-    asked: ByTable, work: Callable[[TablePlan], _T], tables_: list[TablePlan], at_once: int
+    probes: ByTable, work: Callable[[TablePlan], _T], tables_: list[TablePlan], at_once: int
 ) -> Iterator[_T]:
     """Yield the result of `work` for each table, in their order. While the server reads one table,
     this process works on another one.
@@ -125,7 +125,7 @@ def _side_by_side(
     try:
         yield from pool.map(work, tables_)
     except BaseException:
-        asked.stop()
+        probes.stop()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
@@ -134,7 +134,7 @@ def _side_by_side(
 def _translated(
     session: Session,
     plan: Plan,
-    wanted: list[TablePlan],
+    tables: list[TablePlan],
     *,
     counts: dict[str, int] | None,
     growth: float,
@@ -155,7 +155,7 @@ def _translated(
     def work(table: TablePlan) -> TableMigration | RefusedStep:
         try:
             found = translate(
-                asked.rows,
+                probes.rows,
                 session.server,
                 plan.id,
                 table,
@@ -165,18 +165,18 @@ def _translated(
                 window=window,
             )
             if not isinstance(found, RefusedStep):
-                found.reachable = _unsafe(asked, found)
+                found.reachable = _unsafe(probes, found)
             return found
         except ProbeFailed as e:
             return RefusedStep("", table.name, "table", f"it could not be read: {e.reason}")
 
     with contextlib.ExitStack() as more:
-        if sum(table.leaves for table in wanted) >= MANY_LEAVES:
-            for _ in wanted[1:at_once]:
+        if sum(table.leaves for table in tables) >= MANY_LEAVES:
+            for _ in tables[1:at_once]:
                 with contextlib.suppress(ProbeFailed):
                     sessions.append(more.enter_context(session.fresh()))
-        asked = ByTable(sessions, (table.oid for table in wanted))
-        yield from _side_by_side(asked, work, wanted, at_once)
+        probes = ByTable(sessions, (table.oid for table in tables))
+        yield from _side_by_side(probes, work, tables, at_once)
 
 
 def write_migration(
@@ -218,13 +218,13 @@ def write_migration(
             ),
             exit_code=Exit.REFUSED,
         )
-    wanted = chosen_tables(plan, only or set())
-    counts = _counts(session, wanted, notify) if count else None
+    tables = chosen_tables(plan, only or set())
+    counts = _counts(session, tables, notify) if count else None
     slots = lock_slots({r["name"]: r["setting"] for r in session.rows("settings")})
     translated = _translated(
         session,
         plan,
-        _in_order(wanted),
+        _in_order(tables),
         counts=counts,
         growth=growth,
         slots=slots,

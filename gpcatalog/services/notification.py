@@ -101,10 +101,10 @@ def _run(words: Sequence[str], found: Notification) -> None:
             complete=True,
         ) from None
     if done.returncode:
-        said = done.stdout.decode("utf-8", "replace").strip().splitlines()
+        output = done.stdout.decode("utf-8", "replace").strip().splitlines()
         raise CatalogError(
             f"the notification command failed with {done.returncode}"
-            + (f": {said[-1][:300]}" if said else ""),
+            + (f": {output[-1][:300]}" if output else ""),
             hint=hint,
             exit_code=Exit.UNREACHABLE,
             complete=True,
@@ -121,11 +121,11 @@ def notify(
     """
     file = state_file(words, subject)
     before = _read(file)
-    whole = with_unknown(now, before or {}, unread_places)
+    current = with_unknown(now, before or {}, unread_places)
     time = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    found = compare(whole, before, time)
+    found = compare(current, before, time)
     if found.changed:
         _run(words, found)
     if found.changed or before is None:
-        _write(file, whole)
+        _write(file, current)
     return found

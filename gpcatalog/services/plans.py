@@ -46,8 +46,8 @@ def plan_snapshot(
         if bytes_a_second <= 0:
             raise CatalogError("--rate must be more than 0 bytes per second")
         request = planning.Request(limits, float(bytes_a_second), True)
-    asked = workload.read(workload_file, snapshot) if workload_file else None
-    return planning.make(snapshot, rules, request, workload=asked, progress=progress)
+    queries = workload.read(workload_file, snapshot) if workload_file else None
+    return planning.make(snapshot, rules, request, workload=queries, progress=progress)
 
 
 def read_plan(path: str) -> Plan:

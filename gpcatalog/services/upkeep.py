@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True)
-class Prepared:
+class PreparedUpkeep:
     """Tables of a snapshot, prepared for upkeep. now: microseconds since 1970, UTC."""
 
     reader: Reader
@@ -76,8 +76,8 @@ def today_of(text: str) -> datetime | None:
 
 
 def prepare(
-    snapshot: Snapshot, wanted: Policy, now: datetime | None, *, every: bool = False
-) -> Prepared:
+    snapshot: Snapshot, policy: Policy, now: datetime | None, *, every: bool = False
+) -> PreparedUpkeep:
     """Prepare the tables that the policy names for upkeep.
 
     every: all partitioned tables. Raises CatalogError for a snapshot without leaves.
@@ -88,13 +88,13 @@ def prepare(
     from gpcatalog.upkeep import rules
 
     refuse_thinned(snapshot)
-    reader = Reader(snapshot, wanted, lock_limit=lock_slots(snapshot), now=now)
+    reader = Reader(snapshot, policy, lock_limit=lock_slots(snapshot), now=now)
     tables, unplanned = upkeep_reader.read_tables(snapshot, reader.roots, reader.now, every=every)
-    return Prepared(
+    return PreparedUpkeep(
         reader=reader,
         tables=tables,
         unplanned=unplanned,
-        limits=rules.limits_of(wanted.upkeep),
+        limits=rules.limits_of(policy.upkeep),
         now=reader.now,
     )
 
@@ -115,7 +115,7 @@ def check_clock(session: Session, day: date) -> None:
 
 
 @dataclass(kw_only=True)
-class Planned:
+class PlannedSteps:
     """The steps of a night by oid of the table.
 
     order: position of its merges, by id; places: the range that each of them merges; impossible:
@@ -129,7 +129,7 @@ class Planned:
     refusals: list[str] = field(default_factory=list)
 
 
-def steps_of(prepared: Prepared, tonight: Night) -> Planned:
+def steps_of(prepared: PreparedUpkeep, tonight: Night) -> PlannedSteps:
     """The steps of a night."""
     from gpcatalog.model import generations
     from gpcatalog.upkeep import steps as up
@@ -138,7 +138,7 @@ def steps_of(prepared: Prepared, tonight: Night) -> Planned:
     database, classic = header["database"], generations.is_classic(header["generation"])
     by_oid = {t.state.oid: t for t in prepared.tables}
     sets = {(t.state.oid, s.parent): s for t in prepared.tables for s in t.state.sets}
-    found = Planned()
+    found = PlannedSteps()
     for create in tonight.create:
         t = by_oid[create.table].state
         s = sets[create.table, create.parent]
@@ -153,7 +153,7 @@ def steps_of(prepared: Prepared, tonight: Night) -> Planned:
     return found
 
 
-def _add_merges(prepared: Prepared, tonight: Night, found: Planned) -> None:
+def _add_merges(prepared: PreparedUpkeep, tonight: Night, found: PlannedSteps) -> None:
     """Add the steps of merges, and the merges that are not possible."""
     from gpcatalog.upkeep.rollups import merge_steps
 
@@ -178,7 +178,7 @@ def _add_merges(prepared: Prepared, tonight: Night, found: Planned) -> None:
             )
 
 
-def announced(prepared: Prepared) -> list[tuple[str, list[str]]]:
+def announced(prepared: PreparedUpkeep) -> list[tuple[str, list[str]]]:
     """Partitions that will exceed their retention in seven days, of tables that drop such
     partitions.
     """
@@ -218,14 +218,14 @@ class _Work:
     that are not possible.
     """
 
-    planned: Planned
+    planned: PlannedSteps
     tables: list[TableMigration] = field(default_factory=list)
     refused: list[RefusedStep] = field(default_factory=list)
     impossible: dict[str, None] = field(default_factory=dict)
 
 
 def _translated(
-    session: Session, prepared: Prepared, found: _Work, *, owner_runs: bool, notify: Notify
+    session: Session, prepared: PreparedUpkeep, found: _Work, *, owner_runs: bool, notify: Notify
 ) -> set[Place]:
     """Add the operations of all tables; return the merges that are not possible."""
     from gpcatalog.capacity.limits import lock_slots
@@ -240,7 +240,7 @@ def _translated(
     names = {t.state.oid: t.state for t in prepared.tables}
     places = found.planned.places
     impossible = set(found.planned.impossible)
-    ask = ByTable([session], found.planned.steps).rows
+    probe_rows = ByTable([session], found.planned.steps).rows
     for oid, line in found.planned.steps.items():
         t = names[oid]
         notify(f"reading {t.schema}.{t.name}")
@@ -253,19 +253,23 @@ def _translated(
             steps=line,  # type: ignore[arg-type]
         )
         try:
-            made = translate(ask, session.server, "upkeep", table, slots=slots)
+            translation = translate(probe_rows, session.server, "upkeep", table, slots=slots)
         except ProbeFailed as e:
-            made = RefusedStep("", table.name, "table", f"it could not be read: {e.reason}")
-        if isinstance(made, RefusedStep):
-            found.refused.append(made)
+            translation = RefusedStep("", table.name, "table", f"it could not be read: {e.reason}")
+        if isinstance(translation, RefusedStep):
+            found.refused.append(translation)
             impossible |= {places[s.id] for s in line if s.id in places}
             continue
-        found.refused += made.refused
-        if session.server.greenplum and made.context.held and not owner_runs:
-            large, why = _too_large(made, line, prepared.limits.max_rewrite)
+        found.refused += translation.refused
+        if (
+            session.server.greenplum
+            and translation.context.has_unprivileged_owner
+            and not owner_runs
+        ):
+            large, why = _too_large(translation, line, prepared.limits.max_rewrite)
             impossible |= {places[one] for one in large}
             found.impossible |= dict.fromkeys(why)
-        found.tables.append(made)
+        found.tables.append(translation)
     for r in found.refused:
         if r.id in places:
             impossible.add(places[r.id])
@@ -275,15 +279,15 @@ def _translated(
 
 
 @dataclass(kw_only=True)
-class _Quiet:
+class _LastWrites:
     """The known times of the last writes to partitions that will be merged.
 
-    seconds: since the last write, by oid of the leaf; asked: leaves whose files were checked
+    seconds: since the last write, by oid of the leaf; checked: leaves whose files were checked
     lately:  number of merges that wait, by oid of the table; failed: why the times are unknown
     """
 
     seconds: dict[int, float] = field(default_factory=dict)
-    asked: set[int] = field(default_factory=set)
+    checked: set[int] = field(default_factory=set)
     lately: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     failed: str = ""
 
@@ -302,7 +306,7 @@ class _Quiet:
 
 
 def _written_lately(
-    session: Session, prepared: Prepared, tonight: Night, known: _Quiet
+    session: Session, prepared: PreparedUpkeep, tonight: Night, known: _LastWrites
 ) -> set[Place]:
     """Merges of a night whose partitions were written too recently, or at an unknown time."""
     from gpcatalog.probes.connection import ProbeFailed
@@ -314,13 +318,13 @@ def _written_lately(
         return set()
     leaves = _leaves_below(prepared, [p.oid for m in merges for p in m.parts])
     new = {oid: size for line in leaves.values() for oid, size in line.items()}
-    new = {oid: size for oid, size in new.items() if oid not in known.asked}
+    new = {oid: size for oid, size in new.items() if oid not in known.checked}
     if new and not known.failed:
         try:
             known.seconds |= last_written(session, new)
         except ProbeFailed as e:
             known.failed = e.reason
-        known.asked |= set(new)
+        known.checked |= set(new)
     found = set()
     for m in merges:
         times = [known.seconds.get(oid, 0.0) for p in m.parts for oid in leaves[p.oid]]
@@ -330,7 +334,7 @@ def _written_lately(
     return found
 
 
-def _leaves_below(prepared: Prepared, oids: list[int]) -> dict[int, dict[int, int | None]]:
+def _leaves_below(prepared: PreparedUpkeep, oids: list[int]) -> dict[int, dict[int, int | None]]:
     """Leaves of each of these partitions, with their bytes on the fullest instance."""
     found: dict[int, dict[int, int | None]] = defaultdict(dict)
     for row in prepared.reader.snapshot.rows(
@@ -346,7 +350,7 @@ def _leaves_below(prepared: Prepared, oids: list[int]) -> dict[int, dict[int, in
 
 def night_work(
     session: Session,
-    prepared: Prepared,
+    prepared: PreparedUpkeep,
     *,
     allow_drop: bool = False,
     run_owner_code: bool = False,
@@ -363,7 +367,7 @@ def night_work(
 
     names = {t.state.oid: f"{t.state.schema}.{t.state.name}" for t in prepared.tables}
     excluded: set[Place] = set()
-    quiet = _Quiet()
+    quiet = _LastWrites()
     if any(t.rules.quiet for t in prepared.states):
         # check all merges that are due at once: checking only those within the limits would repeat
         # the check
@@ -391,10 +395,10 @@ def night_work(
         if new <= excluded:
             break
         excluded |= new
-    said = [f"{u.schema}.{u.name}: {u.reason}" for u in prepared.unplanned]
-    said += [f"{names[n.table]}: {n.text}" for n in tonight.notes]
+    notes = [f"{u.schema}.{u.name}: {u.reason}" for u in prepared.unplanned]
+    notes += [f"{names[n.table]}: {n.text}" for n in tonight.notes]
     if tonight.waiting:
-        said.append(
+        notes.append(
             f"{tonight.waiting} partitions are due and exceed the limits of this night; they are"
             " left for the next ones"
         )
@@ -407,7 +411,7 @@ def night_work(
         tables=found.tables,
         announced=announced(prepared),
         refused=found.refused,
-        notes=[*said, *quiet.notes(names), *impossible],
+        notes=[*notes, *quiet.notes(names), *impossible],
         waiting=tonight.waiting,
         window=prepared.limits.window,
         most_copied=prepared.limits.max_rewrite,
@@ -448,7 +452,9 @@ def runs_of(session: Session) -> tuple[list[Run] | None, list[str]]:
     return runs(rows), [f"{r['relation']}: {r['step']}" for r in waiting]
 
 
-def nights(prepared: Prepared, days: int, *, announced: bool = False) -> Iterator[ForecastNight]:
+def nights(
+    prepared: PreparedUpkeep, days: int, *, announced: bool = False
+) -> Iterator[ForecastNight]:
     """The forecast of the coming nights. announced: whether earlier nights announced the drops that
     are due.
     """

@@ -62,9 +62,9 @@ def pack(columns: list[str]) -> str:
             f"coalesce({column}_runs[{n}]::BIGINT, 0) AS {name}"
             for n, name in enumerate(_numbers(column), 1)
         ]
-    whole = f"SELECT *, {', '.join(runs)} FROM relation"
+    inner = f"SELECT *, {', '.join(runs)} FROM relation"
     return (
-        f"SELECT {', '.join(out)} FROM (SELECT *, {', '.join(split)} FROM ({whole})) ORDER BY root,"
+        f"SELECT {', '.join(out)} FROM (SELECT *, {', '.join(split)} FROM ({inner})) ORDER BY root,"
         " level, oid"
     )
 

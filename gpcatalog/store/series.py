@@ -113,8 +113,8 @@ def snapshots(place: Path | None = None) -> Iterator[StoredSnapshot]:
         for file in sorted(one.glob(f"*{SUFFIX}")):
             found = _FILE.match(file.name)
             if found:
-                taken = datetime.strptime(found[1], _STAMP).replace(tzinfo=UTC)
-                yield StoredSnapshot(file, taken, one.parent.name, one.name)
+                taken_at = datetime.strptime(found[1], _STAMP).replace(tzinfo=UTC)
+                yield StoredSnapshot(file, taken_at, one.parent.name, one.name)
 
 
 def find(name: str) -> Path:

@@ -23,8 +23,8 @@ from gpcatalog.store.packing import PACKED, key, pack, unpack
 from gpcatalog.store.schema import SCHEMA_VERSION, TABLES, columns_of, shape_of
 from gpcatalog.store.validation import (
     MOST_ROWS,
-    columns_wanted,
     conditions,
+    expected_columns,
     may_lack,
     packed_columns,
 )
@@ -259,10 +259,10 @@ class Writer:
         )
         for name, columns in TABLES.items():
             if name == "relation":
-                wanted = columns_of(name)
-                self.execute(f"CREATE TABLE s.main.{PACKED} AS {pack(wanted)}")
+                names = columns_of(name)
+                self.execute(f"CREATE TABLE s.main.{PACKED} AS {pack(names)}")
                 self._db.execute("USE s")  # names in a view refer to its own file
-                self._db.execute(f"CREATE VIEW relation AS {unpack(wanted, PACKED)}")
+                self._db.execute(f"CREATE VIEW relation AS {unpack(names, PACKED)}")
                 self._db.execute("USE w")
             else:
                 self._db.execute(f"CREATE TABLE s.main.{name} ({columns})")
@@ -362,7 +362,7 @@ def _explain(path: Path, e: BaseException | None) -> None:
 
 
 @contextlib.contextmanager
-def believed(path: Path) -> Iterator[Path]:
+def file_errors(path: Path) -> Iterator[Path]:
     """For work with data from the file: errors caused by its values are reported as errors in the
     file. Raises CatalogError.
     """
@@ -483,20 +483,20 @@ class Snapshot:
                 raise self._damaged(f"no table {table}")
             nothing = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind, _ in shape_of(table))
             return f"CREATE TEMP VIEW {table} AS SELECT {nothing} WHERE false"
-        must, may = columns_wanted(table, version)
-        there = dict(found[table])
+        must, may = expected_columns(table, version)
+        file_columns = dict(found[table])
         allowed = {name: kind for name, kind, _ in (*must, *may)}
-        if any(there.get(name) != kind for name, kind, _ in must) or any(
-            allowed.get(name) != kind for name, kind in there.items()
+        if any(file_columns.get(name) != kind for name, kind, _ in must) or any(
+            allowed.get(name) != kind for name, kind in file_columns.items()
         ):
             raise self._damaged(f"{table} does not have the columns of a snapshot")
-        taken = ", ".join(
-            f'"{name}"' if name in there else f'NULL::{kind} AS "{name}"'
+        select_list = ", ".join(
+            f'"{name}"' if name in file_columns else f'NULL::{kind} AS "{name}"'
             for name, kind, _ in shape_of(table)
         )
         if table == "relation":
-            taken += f", {key(packed=False)} AS bound_key"
-        return f"CREATE TEMP VIEW {table} AS SELECT {taken} FROM {_FILE}.main.{table}"
+            select_list += f", {key(packed=False)} AS bound_key"
+        return f"CREATE TEMP VIEW {table} AS SELECT {select_list} FROM {_FILE}.main.{table}"
 
     def _few_rows(self) -> None:
         for table, rows in self._db.execute(
@@ -539,30 +539,30 @@ class Snapshot:
                     raise self._damaged(f"{table}.{column} has invalid values in {n:,} rows")
             self._checked.add(table)
 
-    def _ask(self, statement: str, parameters: Sequence[Any]) -> Any:
+    def _run_query(self, statement: str, parameters: Sequence[Any]) -> Any:
         self._check(statement)
         return self._db.execute(statement, list(parameters))
 
     def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """Return the rows of a query as dictionaries."""
-        with self._told():
-            answer = self._ask(statement, parameters)
+        with self._file_errors():
+            answer = self._run_query(statement, parameters)
             names = [column[0] for column in answer.description or []]
             return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
     def columns(self, statement: str, parameters: Sequence[Any] = ()) -> dict[str, Any]:
         """Return the columns of a query as numpy arrays (masked for NULL)."""
-        with self._told():
-            return dict(self._ask(statement, parameters).fetchnumpy())
+        with self._file_errors():
+            return dict(self._run_query(statement, parameters).fetchnumpy())
 
     def stream(self, statement: str) -> tuple[list[str], Iterator[list[tuple[Any, ...]]]]:
         """Return the column names of a query, and its rows in batches."""
-        with self._told():
-            answer = self._ask(statement, ())
+        with self._file_errors():
+            answer = self._run_query(statement, ())
 
         def batches() -> Iterator[list[tuple[Any, ...]]]:
             while True:
-                with self._told():
+                with self._file_errors():
                     batch = answer.fetchmany(10_000)
                 if not batch:
                     return
@@ -571,7 +571,7 @@ class Snapshot:
         return [column[0] for column in answer.description or []], batches()
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _file_errors(self) -> Iterator[None]:
         try:
             yield
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException):

@@ -77,7 +77,7 @@ _NAMES = {"schema", "name", "database", "role", "partition_name", "hostname", "h
 _GENERATION = "'gp[67]|cb2|pg1[2-9]|pg[2-9][0-9]'"
 
 
-def columns_wanted(table: str, version: int) -> tuple[list[Column], list[Column]]:
+def expected_columns(table: str, version: int) -> tuple[list[Column], list[Column]]:
     """Columns that a file of this version must have in `table`, and columns that it may lack."""
     must: list[Column] = []
     may: list[Column] = []

@@ -114,14 +114,14 @@ def applied(tables: Sequence[TableState], done: Night) -> list[TableState]:
                 if gone.table == t.oid and gone.parent == s.parent:
                     s = retired(s, gone)
             for merge in done.rollups:
-                if merge.table == t.oid and merge.parent == s.parent and merge.whole:
+                if merge.table == t.oid and merge.parent == s.parent and merge.complete:
                     s = rolled_up(s, merge)
             sets[n] = s
         found.append(replace(t, sets=tuple(sets)))
     return found
 
 
-def _grown(t: TableState, rates: dict[int, Rate], now: int) -> TableState:
+def _after_inserts(t: TableState, rates: dict[int, Rate], now: int) -> TableState:
     """The table after one day of inserts: the current partition has more bytes."""
     local = t.key.now(now)
     sets = []
@@ -208,7 +208,7 @@ def forecast(
         tonight = announcements.only_announced(night(state, at, limits, copied), at)
         for merge in tonight.rollups:
             place = (merge.parent, merge.low, merge.high)
-            if merge.whole:
+            if merge.complete:
                 copied.pop(place, None)
             else:
                 copied[place] = copied.get(place, 0) + merge.bytes
@@ -219,4 +219,4 @@ def forecast(
             leaves={t.oid: t.leaves for t in state},
             announced=new,
         )
-        state = [_grown(t, rates, at) for t in state]
+        state = [_after_inserts(t, rates, at) for t in state]

@@ -26,7 +26,7 @@ AGREE = 10 / 12  # share of them that must agree
 ZONES_SHOWN = 4
 
 
-class Unclear(Exception):
+class UnclearHabits(Exception):
     """The reason why upkeep cannot be planned for a table."""
 
 
@@ -59,7 +59,7 @@ def grain_of(low: int, high: int) -> Grain | None:
     return None
 
 
-def _closed(raw: Sequence[RawPartition]) -> list[RawPartition]:
+def _bounded_partitions(raw: Sequence[RawPartition]) -> list[RawPartition]:
     return [p for p in raw if p.low > MINUS_INFINITY and p.high < INFINITY]
 
 
@@ -74,59 +74,64 @@ def _digits(parts: Sequence[RawPartition]) -> int:
     return 0
 
 
-def _zone(parts: Sequence[RawPartition], wished: str, now: int) -> tuple[str, str]:
+def _zone(parts: Sequence[RawPartition], policy_zone: str, now: int) -> tuple[str, str]:
     """The time zone in which days begin at every bound, and a sentence on how it was found.
     Raises Unclear.
     """
     ends = {e for p in parts for e in (p.low, p.high)}
     hourly = all((p.high - p.low) < DAY // 2 for p in parts[-NEWEST:])
     grain = Grain.HOUR if hourly else Grain.DAY
-    if wished:
-        if not time_key.fits(wished, ends, grain):
-            raise Unclear(
-                f"not all of its partitions begin at midnight in the time zone {wished} of the"
+    if policy_zone:
+        if not time_key.fits(policy_zone, ends, grain):
+            raise UnclearHabits(
+                f"not all of its partitions begin at midnight in the time zone {policy_zone} of the"
                 " policy"
             )
-        return wished, f"time zone {wished} by the policy: all {len(ends)} bounds are midnights"
+        return (
+            policy_zone,
+            f"time zone {policy_zone} by the policy: all {len(ends)} bounds are midnights",
+        )
     if hourly:
         return "UTC", "hourly partitions are named in UTC; the policy can set time_zone"
     found = time_key.zones_of(ends, grain, now)
     if not found:
-        raise Unclear(
+        raise UnclearHabits(
             "there is no time zone in which all of its partitions begin at midnight; merge or drop"
             " the others"
         )
     if len(found) > 1:
         some = ", ".join(found[:ZONES_SHOWN]) + (" …" if len(found) > ZONES_SHOWN else "")
-        raise Unclear(f"its bounds are midnights in several time zones ({some}): set time_zone")
+        raise UnclearHabits(
+            f"its bounds are midnights in several time zones ({some}): set time_zone"
+        )
     return found[0], f"time zone {found[0]}: all {len(ends)} bounds are midnights there alone"
 
 
 def key_of(
-    root: Root, sets: Sequence[RawSet], wishes: ResolvedPolicy, now: int
+    root: Root, sets: Sequence[RawSet], policy: ResolvedPolicy, now: int
 ) -> tuple[TimeKey, str]:
     """How key values are mapped to a calendar, and a sentence on it. now: microseconds, UTC.
 
     Raises Unclear.
     """
     if root.several:
-        raise Unclear("its range key has several columns")
-    parts = _closed([p for s in sets for p in s.parts])
+        raise UnclearHabits("its range key has several columns")
+    parts = _bounded_partitions([p for s in sets for p in s.parts])
     if root.family is Family.TIMESTAMPTZ:
         if not parts:
-            raise Unclear("it has no partition with both ends")
-        zone, said = _zone(parts, wishes.time_zone, now)
-        return TimeKey(family=root.family, zone=zone), said
+            raise UnclearHabits("it has no partition with both ends")
+        zone, evidence = _zone(parts, policy.time_zone, now)
+        return TimeKey(family=root.family, zone=zone), evidence
     if root.family.time:
-        return TimeKey(family=root.family, clock=wishes.time_zone), ""
+        return TimeKey(family=root.family, clock=policy.time_zone), ""
     if root.family is Family.INTEGER:
         digits = 0 if root.numeric else _digits(parts)
         if digits:
-            said = f"whole numbers that are dates of {digits} digits"
-            return TimeKey(family=root.family, digits=digits, clock=wishes.time_zone), said
+            evidence = f"whole numbers that are dates of {digits} digits"
+            return TimeKey(family=root.family, digits=digits, clock=policy.time_zone), evidence
         _refuse_dates(parts)
         return _numbers(sets)
-    raise Unclear("its key is neither a date nor a whole number")
+    raise UnclearHabits("its key is neither a date nor a whole number")
 
 
 def _refuse_dates(parts: Sequence[RawPartition]) -> None:
@@ -137,7 +142,9 @@ def _refuse_dates(parts: Sequence[RawPartition]) -> None:
     for digits in (8, 6):
         good = grid.dates_from_numbers(ends, digits)[1]
         if len(ends) and good.mean() >= 0.5:
-            raise Unclear(f"its bounds are dates of {digits} digits, but {ends[~good][0]} is none")
+            raise UnclearHabits(
+                f"its bounds are dates of {digits} digits, but {ends[~good][0]} is none"
+            )
 
 
 MOST_CELLS = 1_000_000  # maximum number of partitions that fit between the first and the last one
@@ -157,7 +164,7 @@ def _without_strays(parts: Sequence[RawPartition], width: int) -> list[RawPartit
     most = max(range(len(runs)), key=lambda n: len(runs[n]), default=0)
     for p in (p for run in runs[most + 1 :] for p in run):
         if p.filled is not False:
-            raise Unclear(
+            raise UnclearHabits(
                 f"{p.relation.name} is far from its other partitions and may have rows, so the"
                 " newest rows are not known"
             )
@@ -171,34 +178,36 @@ def _numbers(sets: Sequence[RawSet]) -> tuple[TimeKey, str]:
     Raises Unclear.
     """
     best = max(sets, key=lambda s: len(s.parts), default=None)
-    line = _closed(best.parts) if best else []
+    line = _bounded_partitions(best.parts) if best else []
     usual = sorted(p.high - p.low for p in line)[len(line) // 2] if line else 0
     newest = _without_strays(line, usual)[-NEWEST:]
     widths = Counter(p.high - p.low for p in newest)
     width, number = widths.most_common(1)[0] if widths else (0, 0)
     if len(newest) < 2 or number < AGREE * len(newest):
-        raise Unclear(
+        raise UnclearHabits(
             f"it has {plural(len(newest), 'partition')} with both ends: that shows no width"
             if len(newest) < 2
             else f"its newest {len(newest)} partitions differ in width"
         )
     anchor = next(p.low for p in reversed(newest) if p.high - p.low == width) % width
-    parts = _without_strays(_closed([p for s in sets for p in s.parts]), width)
+    parts = _without_strays(_bounded_partitions([p for s in sets for p in s.parts]), width)
     if (parts[-1].high - parts[0].low) // width > MOST_CELLS:
-        raise Unclear(f"its partitions span more than {MOST_CELLS:,} partitions of this width")
+        raise UnclearHabits(
+            f"its partitions span more than {MOST_CELLS:,} partitions of this width"
+        )
     if abs(parts[-1].high) // width >= INFINITY // DAY // 4:
-        raise Unclear("its numbers are too large for partitions of this width")
+        raise UnclearHabits("its numbers are too large for partitions of this width")
     if width > DAY and any((e - anchor) % width for p in parts for e in (p.low, p.high)):
-        raise Unclear("its partitions differ in width")
+        raise UnclearHabits("its partitions differ in width")
     rows = [p for p in parts if p.filled]
     last = max(rows, key=lambda p: p.low, default=None)
     if any(p.filled is None for p in parts if last is None or p.low > last.low):
-        raise Unclear("whether its newest partitions have rows is unknown")
+        raise UnclearHabits("whether its newest partitions have rows is unknown")
     begin = last.high - 1 if last is not None else min(p.low for p in parts)
     key = TimeKey(family=Family.INTEGER, width=width, anchor=anchor)
-    said = f"{width:,} numbers a partition: {number} of its newest {len(newest)} partitions"
+    evidence = f"{width:,} numbers a partition: {number} of its newest {len(newest)} partitions"
     rest = f"; the newest rows are below {begin + 1:,}" if last is not None else "; it has no rows"
-    return replace(key, position=key.local(begin)), said + rest
+    return replace(key, position=key.local(begin)), evidence + rest
 
 
 def _newest(sets: Sequence[PartitionSet]) -> list[tuple[str, Partition]]:
@@ -216,22 +225,22 @@ def _newest(sets: Sequence[PartitionSet]) -> list[tuple[str, Partition]]:
     return [(best.parent_name, p) for p in parts[-NEWEST:]]
 
 
-def _grain(newest: Sequence[Partition], wishes: ResolvedPolicy) -> tuple[Grain, str]:
+def _grain(newest: Sequence[Partition], policy: ResolvedPolicy) -> tuple[Grain, str]:
     """The grain of new partitions, and a sentence on how it was found. Raises Unclear."""
     grains = [grain_of(p.low, p.high) for p in newest]
     usual, number = Counter(grains).most_common(1)[0] if grains else (None, 0)
-    if wishes.grain is not None:
-        grain = Grain(wishes.grain)
+    if policy.grain is not None:
+        grain = Grain(policy.grain)
         agree = sum(g is grain for g in grains)
         return grain, f"grain {grain.word} by the policy; {agree} of {len(grains)} newest have it"
     if len(newest) < 2:
-        raise Unclear(f"it has {plural(len(newest), 'partition')} with both ends: set grain")
+        raise UnclearHabits(f"it has {plural(len(newest), 'partition')} with both ends: set grain")
     if usual is None or number < AGREE * len(grains):
         found = ", ".join(
             f"{n} {g.word if g is not None else 'of other lengths'}"
             for g, n in Counter(grains).most_common()
         )
-        raise Unclear(
+        raise UnclearHabits(
             f"its newest {len(grains)} partitions do not agree on a grain ({found}): set grain"
         )
     return usual, f"grain {usual.word}: {number} of its newest {len(grains)} partitions"
@@ -240,18 +249,24 @@ def _grain(newest: Sequence[Partition], wishes: ResolvedPolicy) -> tuple[Grain, 
 def _template(
     newest: Sequence[tuple[str, Partition]],
     grain: Grain,
-    wished: str,
+    name_format: str,
     key: TimeKey,
     *,
     classic: bool,
 ) -> tuple[naming.NameTemplate, str]:
-    if wished:
-        numbers = any(f"{{{n}}}" in wished for n in naming.NUMBERS)
+    if name_format:
+        numbers = any(f"{{{n}}}" in name_format for n in naming.NUMBERS)
         if numbers is not bool(key.width):
             kind = "numbers" if key.width else "dates"
-            raise Unclear(f"its key has {kind}, but the name {wished} of the policy shows none")
-        whole = wished if classic or naming.TABLE in wished else f"{naming.TABLE}_{wished}"
-        return naming.NameTemplate(whole), f"names {whole} by the policy"
+            raise UnclearHabits(
+                f"its key has {kind}, but the name {name_format} of the policy shows none"
+            )
+        text = (
+            name_format
+            if classic or naming.TABLE in name_format
+            else f"{naming.TABLE}_{name_format}"
+        )
+        return naming.NameTemplate(text), f"names {text} by the policy"
     names = [
         (
             parent,
@@ -312,7 +327,7 @@ def _part(raw: RawPartition, low: int, high: int) -> Partition:
 def habits(
     root: Root,
     raw: Sequence[RawSet],
-    wishes: ResolvedPolicy,
+    policy: ResolvedPolicy,
     now: int,
     *,
     classic: bool,
@@ -324,17 +339,17 @@ def habits(
          partitions.
     Raises Unclear.
     """
-    key, said = listed or key_of(root, raw, wishes, now)
+    key, key_evidence = listed or key_of(root, raw, policy, now)
     sets = localized(raw, key)
     newest = _newest(sets)
     if key.width:
         grain, why = Grain.DAY, ""
     else:
-        grain, why = _grain([p for _, p in newest], wishes)
+        grain, why = _grain([p for _, p in newest], policy)
     if grain < key.finest:
-        raise Unclear(f"grain {grain.word} is finer than its key can say")
-    template, names = _template(newest, grain, wishes.name, key, classic=classic)
-    evidence = tuple(x for x in (said, why, names) if x)
+        raise UnclearHabits(f"grain {grain.word} is finer than its key can say")
+    template, names = _template(newest, grain, policy.name, key, classic=classic)
+    evidence = tuple(x for x in (key_evidence, why, names) if x)
     return (
         Habits(key=key, grain=grain, template=template, newest=len(newest), evidence=evidence),
         sets,

@@ -71,7 +71,7 @@ class ListKey:
     """The level of a table whose list values are dates.
 
     level: depth of its partitions; key: mapping of its values to the calendar
-    said:  a sentence on it
+    evidence: a sentence on it
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class ListKey:
     ) -> None:
         self.level = level
         self.key = key
-        self.said = f"lists of {grain.word}s: {days} values"
+        self.evidence = f"lists of {grain.word}s: {days} values"
         self._read = read
         self._grain = grain
 
@@ -100,7 +100,7 @@ class ListKey:
         return grid.cell_start(self._grain, cells[0]), grid.cell_start(self._grain, cells[-1] + 1)
 
 
-def list_key(root: Root, relations: Sequence[Relation], wishes: ResolvedPolicy) -> ListKey | None:
+def list_key(root: Root, relations: Sequence[Relation], policy: ResolvedPolicy) -> ListKey | None:
     """The first level of list partitions whose values are all dates; None if there is none."""
     for k in root.keys:
         if k.strategy != "list" or len(k.parts) != 1:
@@ -111,22 +111,22 @@ def list_key(root: Root, relations: Sequence[Relation], wishes: ResolvedPolicy) 
         for key, read in _readers(family(k.parts[0])) if texts else ():
             try:
                 days = [read(v) for v in texts]
-                grain = _grain(days, key, wishes)
-                whole = all(is_start(grain, day) for day in days)
+                grain = _grain(days, key, policy)
+                starts_only = all(is_start(grain, day) for day in days)
             except (ValueError, OverflowError):
                 continue
-            if whole:
-                clocked = replace(key, clock=wishes.time_zone)
+            if starts_only:
+                clocked = replace(key, clock=policy.time_zone)
                 return ListKey(level, clocked, read, grain, len(texts))
     return None
 
 
-def _grain(days: Sequence[int], key: TimeKey, wishes: ResolvedPolicy) -> Grain:
+def _grain(days: Sequence[int], key: TimeKey, policy: ResolvedPolicy) -> Grain:
     """The grain of the policy; else months if there are several values and all are the first
     day of a month, otherwise days.
     """
-    if wishes.grain is not None:
-        return max(Grain(wishes.grain), key.finest)
+    if policy.grain is not None:
+        return max(Grain(policy.grain), key.finest)
     months = key.finest is Grain.MONTH or (
         len(days) > 1 and all(moment_of(day).day == 1 and day % DAY == 0 for day in days)
     )

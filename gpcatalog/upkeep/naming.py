@@ -96,8 +96,8 @@ class NameTemplate:
         if not mark:
             return cut(body)
         tail = tail.replace("\0", parent)
-        room = NAMEDATALEN - len((head + tail).encode())
-        return cut(head + cut(parent, max(room, 1)) + tail)
+        bytes_left = NAMEDATALEN - len((head + tail).encode())
+        return cut(head + cut(parent, max(bytes_left, 1)) + tail)
 
 
 def check(text: str) -> None:
@@ -158,8 +158,8 @@ def infer(
                 template = NameTemplate(text, last)
                 agree = sum(template.name(p, lo, hi) == n for p, n, lo, hi in names)
                 # if two partitions get the same name, the format is too coarse
-                made = {template.name(p, lo, hi) for p, _, lo, hi in names}
-                if agree > best[1] and len(made) == len({(p, lo) for p, _, lo, _ in names}):
+                generated = {template.name(p, lo, hi) for p, _, lo, hi in names}
+                if agree > best[1] and len(generated) == len({(p, lo) for p, _, lo, _ in names}):
                     best = template, agree
     if best[1] < AGREE * len(names):
         return None, best[1]

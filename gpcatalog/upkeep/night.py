@@ -92,7 +92,7 @@ class Retire:
 class RollUp:
     """A merge of adjacent partitions of one calendar cell into one.
 
-    bytes: that are copied tonight; whole: the merge ends tonight; otherwise, it continues on
+    bytes: that are copied tonight; complete: the merge ends tonight; otherwise, it continues on
            another night
     """
 
@@ -102,7 +102,7 @@ class RollUp:
     grain: Grain
     name: str
     bytes: int
-    whole: bool = True
+    complete: bool = True
 
     @property
     def low(self) -> int:
@@ -198,7 +198,7 @@ def night(
         found.notes += [Note(table=t.oid, what="policy", text=text) for text in t.without_effect]
         for s in t.sets:
             _create(t, s, t.key.now(now), found)
-    left = _Left(leaves=limits.max_leaves, bytes=limits.max_rewrite)
+    left = _RemainingLimits(leaves=limits.max_leaves, bytes=limits.max_rewrite)
     for t in tables:
         for s in t.sets:
             _retire(t, s, t.key.now(now), found, left, allow_drop=allow_drop)
@@ -232,9 +232,9 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
         return
     past = _gaps(t, s, now)
     used: set[str] = {p.label or p.name for p in s.parts} | {p.name for p in s.parts}
-    for why, wanted in _wanted(t, s, now, past):
+    for why, ranges in _missing_ranges(t, s, now, past):
         # an hour that is skipped when daylight saving time begins has no partition
-        cells = [c for c in wanted if t.key.axis(c[0]) < t.key.axis(c[1])]
+        cells = [c for c in ranges if t.key.axis(c[0]) < t.key.axis(c[1])]
         if len(cells) > MOST_CREATED:
             text = (
                 f"{MOST_CREATED} of {len(cells)} new partitions below {s.parent_name} are created"
@@ -244,7 +244,7 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
             # those next to today
             cells = cells[:MOST_CREATED] if why == "premake" else cells[-MOST_CREATED:]
         if cells:
-            new = tuple(_new(t, s, low, high, used) for low, high in cells)
+            new = tuple(_new_partition(t, s, low, high, used) for low, high in cells)
             found.create.append(Create(table=t.oid, parent=s.parent, like=like, new=new, why=why))
     if past and not t.rules.fill_gaps:
         text = (
@@ -274,7 +274,7 @@ def _gaps(t: TableState, s: PartitionSet, now: int) -> list[tuple[int, int]]:
     return found if keep is None else [c for c in found if c[1] > now - keep]
 
 
-def _wanted(
+def _missing_ranges(
     t: TableState, s: PartitionSet, now: int, past: list[tuple[int, int]]
 ) -> Iterator[tuple[str, list[tuple[int, int]]]]:
     """Ranges that need a partition, by reason."""
@@ -291,7 +291,9 @@ def _wanted(
         yield "default rows", past
 
 
-def _new(t: TableState, s: PartitionSet, low: int, high: int, used: set[str]) -> NewPartition:
+def _new_partition(
+    t: TableState, s: PartitionSet, low: int, high: int, used: set[str]
+) -> NewPartition:
     stem = t.template.name(s.parent_name, t.key.moment(low), t.key.moment(high))
     name, n = stem, 1
     while name in used:
@@ -323,14 +325,14 @@ def to_be_announced(t: TableState, s: PartitionSet, now: int) -> list[Partition]
 
 
 @dataclass
-class _Left:
+class _RemainingLimits:
     """The rest of the limits of the night: partitions, and bytes that are copied."""
 
     leaves: int
     bytes: int
 
 
-def _moved(due: list[Partition], left: _Left) -> list[Partition]:
+def _partitions_to_move(due: list[Partition], left: _RemainingLimits) -> list[Partition]:
     """Partitions that are moved to files tonight. A partition of unknown size, or one that is
     larger than the rest of the limit, is the last one.
     """
@@ -344,7 +346,13 @@ def _moved(due: list[Partition], left: _Left) -> list[Partition]:
 
 
 def _retire(
-    t: TableState, s: PartitionSet, now: int, found: Night, left: _Left, *, allow_drop: bool
+    t: TableState,
+    s: PartitionSet,
+    now: int,
+    found: Night,
+    left: _RemainingLimits,
+    *,
+    allow_drop: bool,
 ) -> None:
     """Add partitions past their retention to the night, and subtract them from the rest of the
     limits.
@@ -366,7 +374,7 @@ def _retire(
     files = t.rules.retention == "externalize"
     if len(due) == len(s.parts) and not files:  # a table keeps its last partition
         due = due[:-1]
-    now_ = _moved(due, left) if files else due[: max(left.leaves, 0)]
+    now_ = _partitions_to_move(due, left) if files else due[: max(left.leaves, 0)]
     found.waiting += len(due) - len(now_)
     if now_:
         found.retire.append(
@@ -375,7 +383,7 @@ def _retire(
     left.leaves -= len(now_)
 
 
-def _due(
+def _due_merges(
     t: TableState, s: PartitionSet, now: int, excluded: Collection[Place], found: Night
 ) -> Iterator[tuple[Grain, list[Partition]]]:
     """Runs of partitions to merge, with the grain of their cell.
@@ -387,12 +395,12 @@ def _due(
     # Announced partitions are not merged: the merged partition would have to be announced again.
     # The other partitions of their cell are not merged either.
     announced = to_be_announced(t, s, now)
-    taken: set[int] = set()
+    merged: set[int] = set()
     for grain, age in t.rules.rollups:
         leaving = {cell_of(grain, at) for p in announced for at in (p.low, p.high - 1)}
         runs: dict[int, list[list[Partition]]] = {}
         for p in s.parts:
-            if not p.closed or not p.movable or p.low in past or p.low in taken:
+            if not p.closed or not p.movable or p.low in past or p.low in merged:
                 continue
             cell = cell_of(grain, p.low)
             end = grid.cell_start(grain, cell + 1)
@@ -413,7 +421,7 @@ def _due(
                     if grain is t.rules.rollups[-1][0]:
                         large.append(run[0])
                 elif (s.parent, run[0].low, run[-1].high) not in excluded:
-                    taken |= {p.low for p in run}
+                    merged |= {p.low for p in run}
                     yield grain, run
     if large:
         text = (
@@ -438,7 +446,7 @@ def _of_known_size(t: TableState, run: list[Partition], found: Night) -> bool:
 def _roll_up(
     tables: Sequence[TableState],
     now: int,
-    left: _Left,
+    left: _RemainingLimits,
     found: Night,
     copied: Mapping[Place, int],
     excluded: Collection[Place],
@@ -456,7 +464,7 @@ def _roll_up(
             used = {p.label or p.name for p in s.parts}
             line += [
                 _merged(t, s, grain, run, copied, used)
-                for grain, run in _due(t, s, t.key.now(now), excluded, found)
+                for grain, run in _due_merges(t, s, t.key.now(now), excluded, found)
                 if _of_known_size(t, run, found)
             ]
         if line:
@@ -471,7 +479,7 @@ def _roll_up(
                 continue
             if merge.bytes > left.bytes:
                 # it continues on the next night where it stops tonight
-                merge = replace(merge, bytes=left.bytes, whole=False)
+                merge = replace(merge, bytes=left.bytes, complete=False)
             found.rollups.append(merge)
             left.bytes -= merge.bytes
             left.leaves -= len(merge.parts)

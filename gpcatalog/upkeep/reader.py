@@ -44,11 +44,11 @@ class ReadTable:
 
 def _reason(root: Root, *, greenplum: bool) -> str:
     """The reason why upkeep skips a table; empty if it does not."""
-    if root.wishes.retention == "externalize" and not greenplum:
+    if root.policy.retention == "externalize" and not greenplum:
         return "retention externalize needs external tables, a feature of Greenplum"
     if "pg_partman" in root.facts:
         return "pg_partman maintains it"
-    if root.wishes.skip:
+    if root.policy.skip:
         return "the policy has skip for this table"
     return ""
 
@@ -59,16 +59,16 @@ def _habits(
     """Common properties and partition sets of one table. Raises Unclear."""
     if root.cut_level:
         raw = raw_sets(root, relations, root.cut_level, lambda b: interval(b, root.family))
-        return habits.habits(root, raw, root.wishes, now, classic=classic)
-    lists = list_key(root, relations, root.wishes)
+        return habits.habits(root, raw, root.policy, now, classic=classic)
+    lists = list_key(root, relations, root.policy)
     if lists is None:
         only = {k.strategy for k in root.keys} == {"list"}
-        raise habits.Unclear(
+        raise habits.UnclearHabits(
             "its lists are no dates" if only else root.reason or "it has no range partitions"
         )
     raw = raw_sets(root, relations, lists.level, lists.range_of)
-    found = (lists.key, lists.said)
-    return habits.habits(root, raw, root.wishes, now, classic=classic, listed=found)
+    found = (lists.key, lists.evidence)
+    return habits.habits(root, raw, root.policy, now, classic=classic, listed=found)
 
 
 def read_tables(
@@ -81,15 +81,15 @@ def read_tables(
     """
     classic = generations.is_classic(snapshot.header["generation"])
     greenplum = generations.is_greenplum(snapshot.header["generation"])
-    wanted = [r for r in roots if every or r.wishes.automatic_maintenance]
+    selected = [r for r in roots if every or r.policy.automatic_maintenance]
     found: list[ReadTable] = []
     unplanned: list[Unplanned] = []
-    for root, relations in relations_by_root(snapshot, wanted):
+    for root, relations in relations_by_root(snapshot, selected):
         reason = _reason(root, greenplum=greenplum)
         if not reason:
             try:
                 known, sets = _habits(root, relations, now, classic=classic)
-            except habits.Unclear as e:
+            except habits.UnclearHabits as e:
                 reason = str(e)
         if reason:
             unplanned.append(
@@ -98,16 +98,16 @@ def read_tables(
             continue
         alone = "" if known.key.listed and not root.blocked else root.reason
         # an external table replaces a partition, as the new partition of a merge does
-        removable = root.removable and root.wishes.retention != "externalize"
+        removable = root.removable and root.policy.retention != "externalize"
         state = TableState(
             oid=root.oid,
             schema=root.schema,
             name=root.name,
             key=known.key,
             template=known.template,
-            rules=rules.rules_of(root.wishes, known, classic=classic),
+            rules=rules.rules_of(root.policy, known, classic=classic),
             sets=tuple(sets),
-            without_effect=rules.without_effect(root.wishes, known),
+            without_effect=rules.without_effect(root.policy, known),
             left_alone=alone,
             kept="" if removable else alone,
         )

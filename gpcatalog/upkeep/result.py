@@ -194,7 +194,7 @@ def _costs(reader: Reader, table: ReadTable) -> tuple[float, float] | None:
 # Greenplum 6.24.3, 1,000 column-oriented leaves: ADD of a partition takes 30 ms. With EXCHANGE and
 # DROP of a table that was created before, it takes 48 ms (7 of them: 334 ms). With a default
 # partition, which is dropped and added again, it takes 150 ms.
-BUILT_ASIDE, BESIDE_DEFAULT = 48 / 30, 150 / 30
+EXCHANGE_FACTOR, DEFAULT_PARTITION_FACTOR = 48 / 30, 150 / 30
 
 
 _GONE = {"drop": "dropped", "detach": "detached", "externalize": "externalized"}
@@ -220,7 +220,7 @@ class _Locks:
             # partition
             each = add if default else 0.0
             if self.classic:
-                each = add * (BESIDE_DEFAULT if default else BUILT_ASIDE)
+                each = add * (DEFAULT_PARTITION_FACTOR if default else EXCHANGE_FACTOR)
             # with a default partition, each is a separate step unless rows of the default partition
             # are moved
             alone = default and not table.state.rules.move_default
@@ -249,9 +249,9 @@ def _lines(by_oid: dict[int, ReadTable], at: ForecastNight, locks: _Locks) -> It
             add(r.table, "bytes", sum(p.bytes or 0 for p in r.parts))
             unknown |= {r.table for p in r.parts if p.bytes is None}
     for m in at.night.rollups:
-        add(m.table, "merged", len(m.parts) if m.whole else 0)
-        add(m.table, "into", int(m.whole))
-        add(m.table, "unfinished", int(not m.whole))
+        add(m.table, "merged", len(m.parts) if m.complete else 0)
+        add(m.table, "into", int(m.complete))
+        add(m.table, "unfinished", int(not m.complete))
         add(m.table, "bytes", m.bytes)
     for oid, line in counts.items():
         t = by_oid[oid].state

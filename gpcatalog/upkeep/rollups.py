@@ -27,27 +27,29 @@ def _groups(problem: Problem, action: RollUp) -> Iterator[int]:
     oids = {p.oid for p in action.parts}
     unit = problem.chunk.oid
     groups = problem.groups
-    inside = [
+    candidates = [
         g
         for g in range(len(groups.start))
         if int(unit[groups.start[g]]) in oids
         and int(unit[groups.end[g] - 1]) in oids
         and int(groups.end[g] - groups.start[g]) <= len(oids)
     ]
-    taken: set[int] = set()
-    for g in sorted(inside, key=lambda g: int(groups.start[g] - groups.end[g])):
+    grouped: set[int] = set()
+    for g in sorted(candidates, key=lambda g: int(groups.start[g] - groups.end[g])):
         units = set(range(int(groups.start[g]), int(groups.end[g])))
-        if not units & taken:
-            taken |= units
+        if not units & grouped:
+            grouped |= units
             yield g
 
 
-def _option(problem: Problem, group: int, wished: str) -> int | None:
+def _option(problem: Problem, group: int, policy_storage: str) -> int | None:
     """The storage of a merged partition: the one that the policy sets, otherwise that of its
     newest part; None if neither is possible.
     """
     allowed = {n for n, may in enumerate(problem.groups.allowed) if bool(may[group])}
-    named = next((n for n, t in enumerate(TARGETS) if t is not None and t.value == wished), KEEP)
+    named = next(
+        (n for n, t in enumerate(TARGETS) if t is not None and t.value == policy_storage), KEEP
+    )
     return named if named in allowed else KEEP if KEEP in allowed else None
 
 
@@ -73,9 +75,9 @@ def merge_steps(
         stay = problem.singles.comps[KEEP]
         assert stay is not None
         for action in actions:
-            made = 0
+            merges = 0
             for g in sorted(_groups(problem, action), key=lambda g: int(problem.groups.start[g])):
-                option = _option(problem, g, root.wishes.storage)
+                option = _option(problem, g, root.policy.storage)
                 if option is None:
                     continue
                 a, b = int(problem.groups.start[g]), int(problem.groups.end[g])
@@ -90,8 +92,8 @@ def merge_steps(
                 oids = [str(u.oid) for u in step.units]
                 step = msgspec.structs.replace(step, id=step_id("merge", step.id, *oids))
                 found.append(_with_losses(root, step))
-                made += 1
-            if not made:
+                merges += 1
+            if not merges:
                 refused.append(
                     (
                         action,

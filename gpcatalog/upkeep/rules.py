@@ -76,18 +76,18 @@ class NightLimits:
     lock_attempts: int
 
 
-def limits_of(wanted: Upkeep) -> NightLimits:
+def limits_of(settings: Upkeep) -> NightLimits:
     """The limits of a policy file."""
     return NightLimits(
-        max_leaves=wanted.max_leaves,
-        max_rewrite=size(wanted.max_rewrite),
-        window=seconds(wanted.window),
-        lock_wait=seconds(wanted.lock_wait),
-        lock_attempts=wanted.lock_attempts,
+        max_leaves=settings.max_leaves,
+        max_rewrite=size(settings.max_rewrite),
+        window=seconds(settings.window),
+        lock_wait=seconds(settings.lock_wait),
+        lock_attempts=settings.lock_attempts,
     )
 
 
-def rules_of(wishes: ResolvedPolicy, habits: Habits, *, classic: bool) -> TableRules:
+def rules_of(policy: ResolvedPolicy, habits: Habits, *, classic: bool) -> TableRules:
     """The rules of one table.
 
     classic: Greenplum 6, where creating partitions locks the whole table: it is done for half of
@@ -95,45 +95,45 @@ def rules_of(wishes: ResolvedPolicy, habits: Habits, *, classic: bool) -> TableR
     Lists and plain numbers are not merged: `gpcatalog plan` does that.
     """
     grain, key = habits.grain, habits.key
-    premake = wishes.premake if wishes.premake is not None else PREMAKE_DAYS[grain]
-    batch = wishes.premake_batch
+    premake = policy.premake if policy.premake is not None else PREMAKE_DAYS[grain]
+    batch = policy.premake_batch
     if batch is None:
         batch = premake / 2 if classic else min(grain.days, premake)
-    keep = wishes.keep_partitions if key.width else wishes.keep
-    coarsest = Grain(wishes.retention_unit) if wishes.retention_unit is not None else Grain.YEAR
+    keep = policy.keep_partitions if key.width else policy.keep
+    coarsest = Grain(policy.retention_unit) if policy.retention_unit is not None else Grain.YEAR
     rollups = tuple(
         (Grain(g), round(age * DAY))
-        for g, age in sorted(wishes.grains, reverse=True)
-        if wishes.grains_named and grain < g <= coarsest and not (key.width or key.listed)
+        for g, age in sorted(policy.grains, reverse=True)
+        if policy.grains_named and grain < g <= coarsest and not (key.width or key.listed)
     )
     return TableRules(
         grain=grain,
         premake=round(premake * DAY),
         batch=round(batch * DAY),
         rollups=rollups,
-        hot=round(wishes.hot_days * DAY),
-        quiet=(wishes.quiet or 0.0) * 86400,
-        max_leaf=wishes.max_leaf,
+        hot=round(policy.hot_days * DAY),
+        quiet=(policy.quiet or 0.0) * 86400,
+        max_leaf=policy.max_leaf,
         keep=None if keep is None else round(keep * DAY),
-        retention=wishes.retention,
-        retention_schema=wishes.retention_schema,
-        external_location=wishes.external_location,
-        fill_gaps=wishes.fill_gaps,
-        move_default=wishes.default_rows == "move",
+        retention=policy.retention,
+        retention_schema=policy.retention_schema,
+        external_location=policy.external_location,
+        fill_gaps=policy.fill_gaps,
+        move_default=policy.default_rows == "move",
     )
 
 
-def without_effect(wishes: ResolvedPolicy, habits: Habits) -> tuple[str, ...]:
+def without_effect(policy: ResolvedPolicy, habits: Habits) -> tuple[str, ...]:
     """Sentences on policy keys that have no effect on a table."""
     key, found = habits.key, []
     kind = "plain numbers" if key.width else "lists"
-    if (key.width or key.listed) and wishes.grains_named:
+    if (key.width or key.listed) and policy.grains_named:
         found.append(f"grains has no effect on {kind}: `gpcatalog plan` merges them")
-    if key.width and wishes.grain is not None:
+    if key.width and policy.grain is not None:
         found.append("grain has no effect on plain numbers: the width is that of the newest ones")
-    if wishes.retention != "none" and key.width and wishes.keep_partitions is None:
+    if policy.retention != "none" and key.width and policy.keep_partitions is None:
         found.append("keep has no effect on plain numbers: set keep_partitions")
-    if wishes.retention != "none" and not key.width and wishes.keep is None:
+    if policy.retention != "none" and not key.width and policy.keep is None:
         found.append("keep_partitions has an effect on plain numbers only: set keep")
     return tuple(found)
 

@@ -1,4 +1,4 @@
-"""What changed between two audits, compared with a replay of the notifications."""
+"""The differences between two audits, compared with a replay of the notifications."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ states = st.lists(problems, max_size=6, unique_by=lambda p: p.key)
 
 @given(st.lists(states, min_size=1, max_size=6))
 def test_a_replay_of_the_notifications_gives_the_state(nights: list[list[Problem]]) -> None:
-    """Who hears only the notifications knows every problem and its severity."""
+    """The notifications alone are enough to know every problem and its severity."""
     heard: dict[str, str] = {}
     before = None
     for now in nights:
@@ -61,7 +61,7 @@ def test_the_first_run_without_problems_is_no_change() -> None:
 
 @given(states, st.sampled_from(["one", "one/a", "two"]))
 def test_problems_of_an_unread_place_remain(before: list[Problem], place: str) -> None:
-    """They are neither gone nor new again."""
+    """Problems of a place that could not be read are neither gone nor new again."""
     known = {p.key: p for p in before}
     whole = with_unknown([unread(place, "down")], known, [place])
     found = compare(whole, known, "t")

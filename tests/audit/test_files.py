@@ -1,4 +1,4 @@
-"""The file section's sums against a slow count, its rules on made numbers, and no rule about fragmentation."""
+"""The sums of the file section against a slow count, its rules on generated figures, and no rule about fragmentation."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_sums_agree(report: Report) -> None:
 
 
 def test_looking_ahead_is_the_sum_over_the_leaves(report: Report) -> None:
-    """One leaf at a time, in Python, with the cost model."""
+    """The predicted number of files equals the sum over the leaves, computed leaf by leaf with the cost model."""
     growth: Counter[int] = Counter()
     as_row: Counter[int] = Counter()
     with Snapshot(FIXTURE) as snapshot:
@@ -96,9 +96,8 @@ def test_looking_ahead_is_the_sum_over_the_leaves(report: Report) -> None:
 
 def test_over_the_guideline(report: Report) -> None:
     host = files_of(report).hosts[0]
-    assert (
-        found(report, "files-per-host-over-guideline")[0].severity is Severity.NOTICE
-    )  # near, by what is to come
+    # near the guideline, because of future files
+    assert found(report, "files-per-host-over-guideline")[0].severity is Severity.NOTICE
     over = changed(report, hosts=(msgspec.structs.replace(host, mirror_files=host.files),))
     assert found(over, "files-per-host-over-guideline")[0].severity is Severity.WARNING
     assert not found(
@@ -122,9 +121,8 @@ def test_columns_multiply(report: Report) -> None:
     assert first.storage == "ao_column"
     wide = msgspec.structs.replace(first, as_ao_column=300_000, as_ao_row=9_000)
     assert "33.3 ×" in found(changed(report, tables=(wide,)), "column-files-multiply")[0].title
-    large = msgspec.structs.replace(
-        wide, bytes=wide.main * 64 * MIB
-    )  # large files: columns are worth it
+    # large files: column orientation is justified
+    large = msgspec.structs.replace(wide, bytes=wide.main * 64 * MIB)
     assert not found(changed(report, tables=(large,)), "column-files-multiply")
 
 
@@ -183,7 +181,7 @@ def test_no_files_no_findings(report: Report) -> None:
 
 
 def test_fragmentation_is_a_reason_for_nothing() -> None:
-    """A file cut into pieces costs at most 17 %: no rule, and so no finding, remedy or plan, rests on it."""
+    """Fragmentation of files costs at most 17 %, so no rule, and therefore no finding, remedy or plan, is based on it."""
     for id, check in rules.every().items():
         assert "fragment" not in inspect.getsource(inspect.getmodule(check)).lower(), id
 

@@ -1,4 +1,4 @@
-"""Locks of queries over whole tables: the slots of a session are those that the server fills."""
+"""Locks of queries over whole tables: the predicted fast-path slots of a session are those that the server uses."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_slots_and_locks_are_the_servers(database: str, tmp_path: Path) -> None:
     filled = {fast: n for fast, n, _ in counted}
     own = sum(n for _, _, n in counted)
     assert filled[True] == min(locks.slots, sum(filled.values()))
-    assert (locks.slots == 16) == (False in filled)  # newer servers have slots for all
+    assert (locks.slots == 16) == (False in filled)  # newer servers have enough slots for all
     if own > locks.slots:
         assert [(t.name, t.leaves, t.locks) for t in locks.most] == [("wide", LEAVES, own)]
         assert locks.tables == 1

@@ -1,6 +1,6 @@
-"""What an audit says of the databases whose answers are recorded, as text, JSON and metrics: compared with files that were read by a person.
+"""Audits of the databases whose answers are recorded, as text, JSON and metrics, compared with files that a person has reviewed.
 
-GPCATALOG_TEST_UPDATE=1 pytest tests/audit/test_recorded.py    writes them anew; look at the difference before you commit it
+GPCATALOG_TEST_UPDATE=1 pytest tests/audit/test_recorded.py    rewrites these files; review the difference before you commit it
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.probes.replay import Answers, ReplaySession, collected
 from tests.recorded import read, recorded
 
 GOLDEN = Path(__file__).parent / "golden"
-# what differs from run to run: when it ran, how long everything took, and names made at random
+# values that differ between runs: the time of the run, durations, and random names
 _SETTLE = (
     "UPDATE snapshot SET taken_at = TIMESTAMP '2026-11-23 12:00:00', seconds = 1, snapshot_id = '0123456789abcdef'",
     "UPDATE coverage SET seconds = 0.001 WHERE seconds IS NOT NULL",
@@ -33,9 +33,9 @@ COMMANDS = {
 
 
 def compact(text: str) -> str:
-    """JSON with an element of every list on a line; the coverage, whose order is that of threads, sorted.
+    """JSON with one list element per line; the coverage is sorted, because its order depends on threads.
 
-    How many tables are compared with the segment file lists depends on the time that the listing took, and is left out.
+    The number of tables that are compared with the segment file lists is left out, because it depends on the time of the listing.
     """
     report = json.loads(text)
     del report["files"]["compared"]

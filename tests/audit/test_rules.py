@@ -1,6 +1,6 @@
-"""Every rule of the audit, on snapshots where it must say something and on snapshots, as near as can be, where it must not.
+"""Every rule of the audit, on snapshots for which it must report a finding, and on very similar snapshots for which it must not.
 
-The snapshots are files: tables as `lab/synthetic.py` writes them, and rows put beside them here.
+The snapshots are files: `lab/synthetic.py` writes their tables, and the tests add rows to them.
 """
 
 from __future__ import annotations
@@ -22,16 +22,15 @@ from gpcatalog.model.finding import Confidence, Severity
 from gpcatalog.store.schema import columns_of
 from gpcatalog.store.snapshot import Snapshot
 
-pytestmark = pytest.mark.xdist_group(
-    "rules"
-)  # one process keeps the snapshots that cases begin with
+# in one process, which caches the snapshots that the cases start from
+pytestmark = pytest.mark.xdist_group("rules")
 MIB = 1 << 20
 DAY = timedelta(days=1)
 SMALL = Spec(name="t", leaves=3, columns=2, bytes=None)
 Row = dict[str, Any]
 
 
-# what an audit counts for each table, with as many rows as it has relations and columns
+# the totals that an audit counts for each table, computed from its relations
 _ROOTS = """
     INSERT INTO root_total
     SELECT root, "schema", split_part(min(name) FILTER (kind = 'root'), '_1_prt', 1), 'root', min(storage), count(*) FILTER (kind = 'leaf'),
@@ -40,7 +39,7 @@ _ROOTS = """
 """
 
 
-# more leaves than the writer of made snapshots can make in a moment
+# copies of leaves: faster than writing many leaves with lab/synthetic.py
 _COPIES = """
     CREATE TABLE unpacked AS
     SELECT * FROM relation UNION ALL
@@ -61,7 +60,7 @@ def _base(
     segments: int,
     settings: tuple[tuple[str, int], ...] | None,
 ) -> bytes:
-    """A snapshot of these tables: most cases begin with the same one."""
+    """A snapshot of these tables, as bytes; cached, because most cases start from the same one."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "base.gpcatalog"
         given = None if settings is None else dict(settings)
@@ -71,7 +70,7 @@ def _base(
 
 @dataclass(frozen=True)
 class Given:
-    """A snapshot: its tables, rows put into others of its tables, statements run on the file at last."""
+    """A snapshot: its partitioned tables, rows to insert into other tables of the file, and statements that run on the file at the end."""
 
     rows: dict[str, list[Row]] = field(default_factory=dict)
     specs: tuple[Spec, ...] = (SMALL,)
@@ -79,11 +78,11 @@ class Given:
     segments: int = 4
     settings: dict[str, int] | None = None
     sql: tuple[str, ...] = ()
-    copies: int = 0  # of each leaf, beside those of the tables
+    copies: int = 0  # additional copies of each leaf
 
     @property
     def leaves(self) -> int:
-        """Leaves of all its tables."""
+        """Number of leaves of all tables."""
         return len(self.specs) * self.copies + sum(
             spec.leaves * max(1, spec.lists) for spec in self.specs
         )
@@ -291,7 +290,7 @@ def compared(listed: int, here: int) -> Given:
 
 
 def started(generation: str = "gp6", **pages: int) -> Given:
-    """Pages of pg_attribute read by a session start: c for the coordinator, s0, s1, … for segments."""
+    """A snapshot with pages of pg_attribute that a session start reads: c for the coordinator, s0, s1, … for segments."""
     rows = [
         {"content": -1 if name == "c" else int(name[1:]), "pages": n} for name, n in pages.items()
     ]
@@ -304,7 +303,7 @@ def beside(
     generation: str = "gp6",
     kind: str = "visibility map",
 ) -> Given:
-    """Auxiliary relations of s.t: a small one on segment 0 and this one on segment 1."""
+    """A snapshot with auxiliary relations of s.t: a small one on segment 0, and one of this size on segment 1."""
     row = {
         "root": 20000,
         "oid": 20000,
@@ -338,7 +337,7 @@ def aged(
 
 
 def waits(*sessions: tuple[int, int], generation: str = "gp6") -> Given:
-    """Active and waiting sessions of the coordinator, segment 0, segment 1, …"""
+    """A snapshot with active and waiting sessions of the coordinator, segment 0, segment 1, …"""
     return Given(
         {
             "timing": [
@@ -355,7 +354,7 @@ def waits(*sessions: tuple[int, int], generation: str = "gp6") -> Given:
 
 
 def wide(number: int, columns: int = 2, generation: str = "gp6", **settings: str) -> Given:
-    """A table of so many column-oriented leaves (heap on PostgreSQL) beside settings of the server."""
+    """A table with this number of column-oriented leaves (heap on PostgreSQL), and settings of the server."""
     storage = "heap" if generation.startswith("pg") else "ao_column"
     spec = Spec(name="t", leaves=number, columns=columns, storage=storage, bytes=None,
                 step="integer", start=0)  # fmt: skip
@@ -373,8 +372,7 @@ instance_down = "UPDATE instance SET status = 'd' WHERE content = 1"
 swapped = "UPDATE instance SET preferred_role = 'm' WHERE content = 1"
 
 
-# rule → snapshots with the severity that it must give; None where it must say nothing
-# the relations as a table that SQL may alter
+# the relations as a table that SQL can change
 PLAIN = (
     "CREATE TABLE plain AS FROM relation",
     "DROP VIEW relation",
@@ -384,7 +382,7 @@ PLAIN = (
 
 
 def ends(until: date, days: int = 365, **more: Any) -> Given:
-    """A table of daily partitions, the last of which ends on a date; the snapshot is of noon on 1 July 2026."""
+    """A table with daily partitions, the last of which ends on the date `until`; the snapshot was taken at noon on 1 July 2026."""
     spec = Spec(
         name="t",
         leaves=days,
@@ -403,29 +401,29 @@ def ends(until: date, days: int = 365, **more: Any) -> Given:
 
 
 def event(state: str, hours: float, detail: str = "", relation: str = "") -> Row:
-    """A row of the journal of upkeep, so many hours before the snapshot."""
+    """A row of the upkeep journal, recorded this number of hours before the snapshot."""
     row = {"plan": "upkeep-1", "relation": relation, "state": state, "detail": detail}
     return {**row, "recorded_at": TAKEN_AT - timedelta(hours=hours)}
 
 
 def asks(days: str, name: str = "synthetic.t", hours: float = 900) -> list[Row]:
-    """The policy asks for so many days of cover, and a run has ended."""
+    """Journal rows: the policy requires this number of days of cover, and a run has ended."""
     return [event("maintained", hours, days, name), *ran(5)]
 
 
 def ran(hours: float) -> list[Row]:
-    """A run that ended so many hours before the snapshot."""
+    """Journal rows of a run that ended this number of hours before the snapshot."""
     return [event("begun", hours + 0.1), event("ended", hours, "0 failed, 3 waiting")]
 
 
 def without(*days: str) -> str:
-    """Take out the partitions that begin on these days."""
+    """SQL that removes the partitions that begin on these days."""
     named = " OR ".join(f"contains(bound, 'START (''{day}')" for day in days)
     return f"DELETE FROM relation WHERE kind = 'leaf' AND ({named})"
 
 
 def spelled(text: str) -> str:
-    """Write the dates of all bounds otherwise: \\1, \\2 and \\3 are year, month and day."""
+    """SQL that writes the dates of all bounds in another format: \\1, \\2 and \\3 are year, month and day."""
     return (
         r"UPDATE relation SET bound = regexp_replace(bound, '''(\d+)-(\d+)-(\d+)''::date',"
         f" '{text}', 'g') WHERE bound IS NOT NULL"
@@ -435,6 +433,7 @@ def spelled(text: str) -> str:
 NUMBERS = "UPDATE partition_key SET key_types = 'integer'"
 
 
+# rule → snapshots with the severity that the rule must report; None if it must report nothing
 CASES: dict[str, list[tuple[Given, Severity | None]]] = {
     "segment-catalog-bloat": [
         (bloated(130 * MIB, 10 * MIB), C),
@@ -442,22 +441,22 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (bloated(51 * MIB, 10 * MIB), W),
         (bloated(50 * MIB, 10 * MIB), None),
         (bloated(20 * MIB, 4 * MIB + 1), None),
-        (bloated(18 * MIB, 3 * MIB), N),  # over the factor, but 15 MB alone
+        (bloated(18 * MIB, 3 * MIB), N),  # over the factor, but only 15 MB
         (bloated(31 * MIB, 10 * MIB, "gp7"), W),
         (bloated(30 * MIB, 10 * MIB, "gp7"), None),
         (bloated(101 * MIB, 10 * MIB, "gp7"), C),
         (bloated(41 * MIB, 10 * MIB, "pg15", content=-1), W),
         (bloated(40 * MIB, 10 * MIB, "pg15", content=-1), None),
-        (bloated(100 * MIB, 0, heap_needed=None), None),  # what it needs is not known
+        (bloated(100 * MIB, 0, heap_needed=None), None),  # the needed size is not known
     ],
     "auxiliary-relation-bloat": [
         (beside(2 * MIB, 256 << 10), N),
         (beside(5 * MIB, MIB), None),  # 5 × is not over 5
         (beside(20 * MIB, 3 * MIB), W),
         (beside(10 * MIB, 3 * MIB, "gp7"), N),  # 3.3 ×
-        (beside(MIB + (32 << 10), 0), N),  # no row at all: counts as one page
+        (beside(MIB + (32 << 10), 0), N),  # no rows: counts as one page
         (beside(MIB - 1, 0), None),
-        (beside(90 * MIB, None), None),  # not counted: nothing is known
+        (beside(90 * MIB, None), None),  # not counted: the needed size is not known
         (beside(90 * MIB, 0, "pg15"), None),
         (Given(), None),
     ],
@@ -465,7 +464,7 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (sized(90 * MIB, 50 * MIB), W),
         (sized(75 * MIB, 50 * MIB), None),
         (sized(76 * MIB, 50 * MIB), W),
-        (sized(30 * MIB, 15 * MIB), None),  # twice as large, by 15 MB
+        (sized(30 * MIB, 15 * MIB), None),  # twice as large, but only by 15 MB
         (Given({"catalog": [catalog("pg_class", 0, 90 * MIB, MIB)]}, segments=1), None),
     ],
     "segment-rows-differ": [
@@ -485,7 +484,7 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (Given(), None),
     ],
     "statement-memory": [
-        (wide(202, **QUEUE), None),  # 204 × 100 KB of 20 MB
+        (wide(202, **QUEUE), None),  # 204 × 100 KB fit in 20 MB
         (wide(203, **QUEUE), W),
         (wide(203, **{**QUEUE, "optimizer": "on"}), N),
         (wide(203, **{**QUEUE, "gp_resource_manager": "none"}), W),
@@ -497,13 +496,13 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (wide(2000), None),  # the setting was not read
     ],
     "session-memory": [
-        (wide(294, columns=100), None),  # 40.2 + 8.5 × 100 KB a leaf on each segment
+        (wide(294, columns=100), None),  # 40.2 + 8.5 × 100 KB per leaf on each segment
         (wide(295, columns=100), N),
         (wide(1177, columns=100, gp_vmem_protect_limit="8192"), N),
         (wide(1178, columns=100, gp_vmem_protect_limit="8192"), W),
         (wide(1178, columns=100, gp_vmem_protect_limit="512"), W),
         (wide(1178, columns=100, generation="gp7"), W),
-        (wide(2000, columns=100, generation="pg15"), None),  # 48 KB a leaf
+        (wide(2000, columns=100, generation="pg15"), None),  # 48 KB per leaf
         (wide(6000, columns=100, generation="pg15"), N),
         (Given(), None),
     ],
@@ -556,7 +555,7 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (vacuumed(None), W),
         (vacuumed(None, "pg_attribute"), W),
         (vacuumed(None, "pg_type"), None),
-        (vacuumed(None, heap=11 * MIB), None),  # less than 4 MB to be had
+        (vacuumed(None, heap=11 * MIB), None),  # less than 4 MB reclaimable
         (vacuumed(None, generation="pg15"), None),
     ],
     "autovacuum-off": [
@@ -579,7 +578,7 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (
             Given({"temp_schema": [{"schema": "pg_temp_9", "relations": 3, "alive": None}]}),
             None,
-        ),  # the server does not tell
+        ),  # the server does not report this
     ],
     "temp-table-churn": [
         (
@@ -617,24 +616,24 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (Given({"coverage": [{"probe": "x", "status": "denied", "reason": "no"}]}), None),
     ],
     "leaf-count-near-limit": [
-        (leaves(120_001, tables=2), W),  # of 300,000 column-oriented ones
+        (leaves(120_001, tables=2), W),  # limit: 300,000 column-oriented leaves
         (leaves(150_001, tables=2), C),
         (leaves(119_999, tables=2), None),
         (leaves(120_001, "ao_row", tables=2), None),
-        (leaves(400_000, "ao_row", tables=2), W),  # of 1,000,000 of all kinds
+        (leaves(400_000, "ao_row", tables=2), W),  # limit: 1,000,000 leaves of all kinds
         (leaves(120_001, tables=2, generation="pg15"), None),
     ],
     "table-has-too-many-leaves": [
         (leaves(20_001), W),
         (leaves(16_000), W),
         (leaves(15_999), None),
-        (leaves(26_300), C),  # of 32,767 partitions of one parent
+        (leaves(26_300), C),  # limit: 32,767 partitions of one parent
         (leaves(15_999, tables=2), None),
     ],
     "empty-leaves": [
         (leaves(1000, empty=100), W),
         (leaves(1000, empty=99), None),
-        (leaves(1100, empty=100), None),  # less than a tenth
+        (leaves(1100, empty=100), None),  # less than 10 %
     ],
     "default-partition-holds-rows": [
         (Given(specs=(Spec(name="t", leaves=3, columns=2, default=True, default_filled=True),)), N),
@@ -642,11 +641,11 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
     ],
     "premake-cover-low": [
         (ends(date(2026, 7, 3)), None),
-        (ends(date(2026, 7, 2)), W),  # half a day
+        (ends(date(2026, 7, 2)), W),  # half a day ahead
         (ends(date(2026, 7, 2), default=True), N),
         (ends(date(2026, 7, 2), lists=3), W),
         (ends(date(2026, 7, 2), generation="gp7"), W),
-        (ends(date(2026, 6, 29)), W),  # two days and a half ago: it may still be written
+        (ends(date(2026, 6, 29)), W),  # two and a half days ago: may still be in use
         (ends(date(2026, 6, 28)), None),
         (ends(date(2026, 7, 1), 13, start=date(2025, 6, 1), step="month"), W),
         (ends(date(2026, 6, 1), 12, start=date(2025, 6, 1), step="month"), W),
@@ -655,13 +654,14 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (ends(date(2026, 7, 6), events=asks("4.5")), None),
         (ends(date(2026, 7, 6), events=[*asks("5"), *asks("3", hours=800)]), None),
         (ends(date(2026, 7, 6), events=[*asks("3"), *asks("5", hours=800)]), W),
-        (ends(date(2026, 7, 6), events=[*asks("5"), *asks("", hours=800)]), None),  # no longer
+        # the policy no longer requires it
+        (ends(date(2026, 7, 6), events=[*asks("5"), *asks("", hours=800)]), None),
         (ends(date(2026, 7, 6), events=asks("5", "synthetic.u")), None),
         (ends(date(2026, 7, 1), events=asks("5")), C),
         (ends(date(2026, 7, 1), events=asks("5"), default=True), N),
         (ends(date(2026, 6, 1), events=asks("5")), C),
-        (ends(date(2026, 1, 1), events=asks("5")), C),  # however long ago
-        # among many others that have ended, too
+        (ends(date(2026, 1, 1), events=asks("5")), C),  # independent of the age
+        # among many other tables whose partitions have also ended
         (
             Given(
                 {"upkeep_event": asks("5")},
@@ -677,10 +677,10 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
             ),
             C,
         ),
-        # dates as whole numbers
+        # dates stored as integers
         (ends(date(2026, 7, 2), sql=(spelled(r"\1\2\3"), NUMBERS)), W),
         (ends(date(2026, 7, 3), sql=(spelled(r"\1\2\3"), NUMBERS)), None),
-        (ends(date(2026, 7, 2), sql=(spelled(r"1\1\2\3"), NUMBERS)), None),  # no dates
+        (ends(date(2026, 7, 2), sql=(spelled(r"1\1\2\3"), NUMBERS)), None),  # not dates
         (ends(date(2026, 7, 2), sql=(spelled("garbage"),)), None),
         (
             ends(
@@ -692,7 +692,7 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
                 ),
             ),
             None,
-        ),  # unknown
+        ),  # cover is unknown
         (ends(date(2026, 7, 2), sql=("UPDATE snapshot SET grain = 'root'",)), None),
     ],
     "partition-gap": [
@@ -701,9 +701,9 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (ends(date(2026, 7, 8), sql=(without("2026-07-05"),), default=True), N),
         (ends(date(2026, 7, 8), sql=(without("2026-06-20"),)), N),
         (ends(date(2026, 7, 8), sql=(without("2026-05-20"),)), None),
-        # one that ends within five weeks, and began long before
+        # a gap that ended in the last five weeks, but began before them
         (ends(date(2026, 7, 8), sql=(without(*(f"2026-05-{n}" for n in range(10, 32))),)), N),
-        # the last one belongs to them, or is on its own
+        # the last partition counts, or is too far from the others to count
         (ends(date(2026, 7, 18), sql=(without(*(f"2026-07-{n:02}" for n in range(5, 17))),)), W),
         (ends(date(2026, 7, 18), sql=(without(*(f"2026-07-{n:02}" for n in range(4, 17))),)), None),
     ],
@@ -779,7 +779,7 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (Given({"timing": timed("running ddl", p95_ms=90_000.0)}), None),
     ],
     "backup-locks-too-many": [
-        (leaves(1000, settings=slots(1000)), W),  # with the root
+        (leaves(1000, settings=slots(1000)), W),  # 1000 leaves and the root
         (leaves(1000, settings=slots(1001)), N),
         (leaves(1000, settings=slots(1252)), None),
         (leaves(1000, settings={}), None),
@@ -798,10 +798,10 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
     ],
     "column-files-multiply": [
         (column_table(20, 200, 4 * 20 * MIB), W),
-        (column_table(20, 200, 4 * 20 * MIB, tables=3), W),  # one finding for all of them
-        (column_table(20, 200, 4 * 20 * 20 * MIB), None),  # files of more than 8 MB
+        (column_table(20, 200, 4 * 20 * MIB, tables=3), W),  # one finding for all tables
+        (column_table(20, 200, 4 * 20 * 20 * MIB), None),  # files larger than 8 MB
         (column_table(2, 2000, 4 * 2 * MIB), None),  # too few columns
-        (column_table(20, 100, 4 * 20 * MIB), None),  # fewer than 10,000 files more
+        (column_table(20, 100, 4 * 20 * MIB), None),  # fewer than 10,000 additional files
         (column_table(20, 200, 4 * 20 * MIB, "ao_row"), None),
     ],
     "zero-size-files": [
@@ -824,9 +824,9 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (compared(3, 3), None),
     ],
 }
-# rules that say of several tables what they have in common, in one finding
+# rules that report several tables in one finding
 ONCE = {"column-files-multiply", "empty-leaves", "zero-size-files", "missing-files"}
-MANY = 100_000  # leaves from which on a snapshot takes seconds to write and to read
+MANY = 100_000  # with more leaves, a snapshot takes seconds to write and to read
 PAIRS = [(rule, n) for rule, cases in CASES.items() for n in range(len(cases))]
 LARGE = [(rule, n) for rule, n in PAIRS if CASES[rule][n][0].leaves > MANY]
 SMALLER = [pair for pair in PAIRS if pair not in LARGE]
@@ -840,7 +840,7 @@ def test_every_rule_has_a_case_where_it_speaks_and_one_where_it_is_silent() -> N
 
 @functools.cache
 def findings(rule: str, n: int) -> tuple[Any, ...]:
-    """What a rule finds in its case of this number; tests/audit/test_uneven.py compares it, too."""
+    """The findings of a rule in its case of this number; tests/audit/test_uneven.py also compares them."""
     with (
         tempfile.TemporaryDirectory() as folder,
         Snapshot(CASES[rule][n][0].write(Path(folder) / "made.gpcatalog")) as snapshot,

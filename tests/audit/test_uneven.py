@@ -1,6 +1,6 @@
-"""Every figure of a report, and every finding, on made snapshots: compared with files, so that a change of any of them is seen.
+"""All figures of a report and all findings, on generated snapshots, compared with files so that every change is visible.
 
-GPCATALOG_TEST_UPDATE=1 pytest tests/audit/test_uneven.py    writes them anew; look at the difference before you commit it
+GPCATALOG_TEST_UPDATE=1 pytest tests/audit/test_uneven.py    rewrites these files; review the difference before you commit it
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def compare(name: str, text: str) -> None:
 
 
 def lines(value: Any) -> str:
-    """JSON with one element of every list on a line, numbers rounded to 12 digits: the last ones are the processor's."""
+    """JSON with one list element per line, and numbers rounded to 12 digits, because the last digits depend on the processor."""
 
     def rounded(value: Any) -> Any:
         if isinstance(value, float):
@@ -84,9 +84,8 @@ def test_pruned_snapshots_tell_what_they_still_can(tmp_path: Path) -> None:
     compare("uneven_pruned.txt", lines(report))
 
 
-@pytest.mark.xdist_group(
-    "rules"
-)  # in one process with tests/audit/test_rules.py: it keeps the findings
+# in one process with tests/audit/test_rules.py, which caches the findings
+@pytest.mark.xdist_group("rules")
 def test_what_every_rule_says() -> None:
     said = [case(rule, n) for rule, n in SMALLER if CASES[rule][n][1] is not None]
     compare("rules.txt", "\n".join(said))
@@ -100,5 +99,5 @@ def test_findings_on_many_leaves(rule: str, n: int) -> None:
 
 
 def case(rule: str, n: int) -> str:
-    """What a rule finds in its case of this number."""
+    """The findings of a rule in its case of this number, as text."""
     return f"case: {rule} {n}\n" + lines(list(findings(rule, n)))

@@ -1,4 +1,4 @@
-"""What a snapshot could not read is not 0 in any output, and nothing is concluded from it."""
+"""Values that a snapshot could not read are not 0 in any output, and no conclusion is drawn from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.test_cli import run
 
 @pytest.fixture(scope="module")
 def unread(pg_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A snapshot of a database with a partitioned table, taken while somebody held pg_inherits."""
+    """A snapshot of a database with a partitioned table, taken while another session held a lock on pg_inherits."""
     dsn = fresh_database(pg_dsn, "unread")
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE p (a int) PARTITION BY RANGE (a)")

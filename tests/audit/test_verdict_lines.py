@@ -1,4 +1,4 @@
-"""The first two lines of an audit: the state, and what to do next."""
+"""The first two lines of an audit: the state, and the next action."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def report() -> Report:
 
 
 def lines(report: Report, *statuses: str) -> list[str]:
-    """The verdict of a report without findings, whose probes ended in these states."""
+    """The verdict of a report without findings, whose probes ended with these statuses."""
     probes = tuple(Coverage(f"probe{n}", s, "", "", None) for n, s in enumerate(statuses))
     quiet = msgspec.structs.replace(report, findings=(), coverage=probes)
     return [line.plain for line in verdict_lines(quiet)]
@@ -39,7 +39,7 @@ def test_complete(report: Report) -> None:
 
 
 def with_limits(report: Report, *states: tuple[str, bool]) -> Report:
-    """The report with two limits: their states, and whether the limit is a minimum."""
+    """The report with limits that have these states; the second value states whether the limit is a minimum."""
     limits = tuple(
         Verdict(
             id=f"l{n}", what=f"thing {n}", value=5, limit=4, unit="files", share=1.25, state=state,

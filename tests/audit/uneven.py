@@ -1,6 +1,6 @@
-"""Snapshots in which no two numbers are alike: every table of the store has rows, every instance differs, some facts are unknown.
+"""Snapshots in which all numbers differ: every table of the store has rows, every instance differs, and some values are unknown.
 
-Where all segments are equal, the median, the largest and the first of them are the same, and a report could show any of them.
+If all segments are equal, their median, maximum and first value are the same, and a wrong choice in a report would not be noticed.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _Maker:
         self.contents = contents
 
     def number(self, most: int) -> int:
-        """Of any magnitude up to `most`."""
+        """A random number of any magnitude up to `most`."""
         return int(most ** self.r.random())
 
     def maybe(self, value: Any, chance: float = 0.15) -> Any:
@@ -272,7 +272,7 @@ class _Maker:
 
 
 def uneven(generation: str, seed: int, specs: tuple[Spec, ...] = SPECS) -> Given:
-    """A snapshot of that server; another seed gives other numbers."""
+    """A snapshot of this server generation; another seed returns other numbers."""
     segments = 0 if generation.startswith("pg") else 3
     make = _Maker(seed, [-1, *range(segments)])
     roots = [0, *_roots(specs)]
@@ -300,7 +300,7 @@ def uneven(generation: str, seed: int, specs: tuple[Spec, ...] = SPECS) -> Given
 
 
 def _roots(specs: tuple[Spec, ...]) -> list[int]:
-    """The oids that `synthetic.write` gives to the roots of these tables."""
+    """The OIDs that `synthetic.write` assigns to the roots of these tables."""
     found, oid = [], 20_000
     for spec in specs:
         found.append(oid)

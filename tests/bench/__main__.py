@@ -1,13 +1,14 @@
-"""Every claim of speed and size in one table, each a ratio against a floor or rival measured in the same run.
+"""All claims about speed and size in one table, as ratios to references that are measured in the same run.
 
     python -m tests.bench [--gp6 CONNINFO] [--gp7 CONNINFO] [--pg CONNINFO] [--pairs 5] [--patience 120] [--leaves 100000 1000000 5400000]
                           [--readers] [--load PAIRS] [--save FILE] [--compare FILE]
-    python -m tests.bench fill CONNINFO LEAVES     # makes tables of 20 columns with so many daily leaves, ao_column on Greenplum
-    python -m tests.bench grow CONNINFO LEAVES …   # fills to each number in turn and audits: is the cost linear
+    python -m tests.bench fill CONNINFO LEAVES     # creates tables of 20 columns with this number of daily leaves, ao_column on Greenplum
+    python -m tests.bench grow CONNINFO LEAVES …   # fills to each number in turn and audits: shows whether the cost is linear
 
-The live parts want a database with many leaves (≥ 20,000 on Greenplum, 100,000 on PostgreSQL) on a machine that does nothing else;
-a part whose server is not named is left out and says so. The rest works on synthetic snapshots and needs no server. Goals are those
-of the project's issues; a line without one only tells.
+A reference is a floor (the least work for the same result) or a rival (another program, or views that report a part of the same).
+The live parts need a database with many leaves (≥ 20,000 on Greenplum, 100,000 on PostgreSQL) on a machine that does nothing else.
+If no server is given for a part, the part is skipped with a message. The other parts use synthetic snapshots and need no server.
+The goals are those of the project's issues; a line without a goal is only for information.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ MEMORY = {
     100_000: None,
     1_000_000: 400 * MB,
     5_400_000: 1.5 * GB,
-}  # goals of the client's memory by leaves
+}  # goals of the client's memory, by number of leaves
 
 
 def exponent(points: list[tuple[int, float]]) -> float:
-    """Slope of log cost over log leaves, least squares: 1 is linear."""
+    """Slope of log(cost) over log(leaves) by least squares: 1 is linear."""
     xs, ys = [math.log(n) for n, _ in points], [math.log(c) for _, c in points]
     x, y = sum(xs) / len(xs), sum(ys) / len(ys)
     return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / sum(
@@ -46,7 +47,7 @@ def exponent(points: list[tuple[int, float]]) -> float:
 
 
 def synthetic(sizes: list[int], folder: Path) -> list[Line]:
-    """Snapshot bytes, and time and memory of audit, plan and page over snapshots of these many leaves."""
+    """Size of snapshots with these numbers of leaves, and time and memory of audit, plan and report page for them."""
     lines: list[Line] = []
     cost: dict[str, list[tuple[int, float]]] = {
         "audit --snapshot": [],
@@ -129,7 +130,7 @@ def synthetic(sizes: list[int], folder: Path) -> list[Line]:
 
 
 def dialect() -> Line:
-    """Statements a second of the check's reader, against 2,000."""
+    """Statements per second that the reader of check parses, against 2,000."""
     said = subprocess.run(
         [sys.executable, str(Path(__file__).parent / "ddl_speed.py")],
         capture_output=True,
@@ -149,7 +150,7 @@ def dialect() -> Line:
 
 
 def grow(dsn: str, sizes: list[int]) -> list[Line]:
-    """Fills to each size in turn; seconds of a whole audit there, the better of two, and the exponent over leaves."""
+    """Fill the database to each size in turn; the seconds of a whole audit (the better of two runs), and the exponent over leaves."""
     points, lines, there = [], [], 0
     for size in sorted(sizes):
         fill(dsn, size, there)
@@ -170,7 +171,10 @@ def grow(dsn: str, sizes: list[int]) -> list[Line]:
 
 
 def fill(dsn: str, leaves: int, there: int = 0) -> None:
-    """Tables of 20 columns and 1,000 daily leaves each, rows in every second leaf, analyzed; beside so many that are there."""
+    """Create and analyze tables of 20 columns and 1,000 daily leaves each, with rows in every second leaf.
+
+    leaves: number afterwards; there: number that already exist.
+    """
     columns = ", ".join(
         [
             "day date",

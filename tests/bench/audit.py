@@ -1,11 +1,11 @@
-"""What an audit costs, as ratios against floors and rivals measured in the same run, in pairs.
+"""The cost of an audit, as ratios to floors and rivals that are measured in the same run, in pairs.
 
     python -m tests.bench.audit "host=… port=… dbname=…" [pairs] [seconds a rival may take]
 
-Floors: of the catalog section, the sum of the dispatched count(*) by segment of the very catalogs that it counts (pg_attribute, derived,
-not among them); of the whole audit, these counts and psql's COPY, to nowhere, of the name and size of every file, of pg_class of every
-instance and of a plain list of leaves. Rivals: views of gp_toolkit and Greenplum that report a part of the same; one that does not finish
-in time counts with the time it was given.
+Floor of the catalog section: the sum of the dispatched count(*) by segment of the catalogs that it counts (without pg_attribute, which
+is derived). Floor of the whole audit: these counts, and psql's COPY (output discarded) of the name and size of every file, of pg_class
+of every instance and of a plain list of leaves. Rivals: views of gp_toolkit and Greenplum that report a part of the same; for a rival
+that does not finish in time, its time limit is used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NULL = subprocess.DEVNULL
 
 
 def section(session: Session, writer: Writer) -> list[str]:
-    """Run the catalog section alone into a snapshot that is there already; returns the catalogs that it counted on the segments."""
+    """Run only the catalog section, into an existing snapshot, and return the catalogs that it counted on the segments."""
     collector = Collector(session, writer, lambda _: None)
     CatalogSection(session, writer, collector._covered, [-1]).run()
     probes = (
@@ -42,7 +42,7 @@ def section(session: Session, writer: Writer) -> list[str]:
 
 
 def audited(dsn: str) -> None:
-    """A whole audit as a process."""
+    """Run a whole audit as a process."""
     subprocess.run(
         [sys.executable, "-m", "gpcatalog", "audit", dsn, "--no-store", "--format", "json"],
         stdout=NULL,
@@ -51,7 +51,7 @@ def audited(dsn: str) -> None:
 
 
 def rivals(session: Session) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Views that answer a part of the same question: name, SQL, the audit's probes that answer it."""
+    """Views that report a part of the same: name, SQL, and the probes of the audit that report this part."""
     partitions = (
         "pg_catalog.pg_partitions"
         if session.server.classic_partitions
@@ -82,7 +82,7 @@ def rivals(session: Session) -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 def against_rivals(dsn: str, took: dict[str, float], patience: float) -> list[Line]:
-    """How many times faster the audit's probes are, once each; a rival that does not finish counts with the time it was given."""
+    """How many times faster the probes of the audit are, run once each; the time limit counts for a rival that does not finish."""
     lines = []
     with connect(dsn, timeouts=Timeouts(statement_ms=int(patience * 1000))) as session:
         asked = rivals(session)
@@ -104,7 +104,7 @@ def against_rivals(dsn: str, took: dict[str, float], patience: float) -> list[Li
 
 
 def probes_of(dsn: str, folder: Path) -> tuple[str, dict[str, float]]:
-    """The server and its leaves, in a few words; seconds by probe of an audit, and of its sections."""
+    """A short description of the server and its leaves; and the seconds of each probe and section of an audit."""
     with connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session:
         path = collect(session, folder / "probes.gpcatalog")
         with Writer(folder / "section.gpcatalog") as writer:
@@ -129,7 +129,7 @@ def probes_of(dsn: str, folder: Path) -> tuple[str, dict[str, float]]:
 
 
 def measure(dsn: str, pairs: int, patience: float, folder: Path) -> tuple[str, list[Line]]:
-    """All lines of one server."""
+    """All lines of the table for one server."""
     title, took = probes_of(dsn, folder)
     writer = Writer(folder / "sections.gpcatalog")
     with connect(dsn) as session:

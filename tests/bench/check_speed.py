@@ -1,10 +1,10 @@
-"""Speed and memory of `gpcatalog check` on a dump, beside the parsers that others use: whole processes on the same file.
+"""Speed and memory of `gpcatalog check` on a dump, compared with other parsers: whole processes on the same file.
 
     python -m tests.bench.check_speed [--tables 6000] [--rounds 3]
 
-The dump is made here, as pg_dump writes one for PostgreSQL, 11 statements a table. Stock sqlglot (its parser alone), pglast (libpg_query with
-Python's trees) and squawk (a linter in Rust) take part where they are installed: `pip install pglast squawk-cli` beside gpcatalog.
-The figures of gpcatalog are those of everything it does: parsing, schema state, costs, rules, report.
+The dump is generated in the format of pg_dump for PostgreSQL, with 11 statements per table. Stock sqlglot (only its parser), pglast
+(libpg_query with trees in Python) and squawk (a linter in Rust) are measured if they are installed: `pip install pglast squawk-cli` in
+the environment of gpcatalog. The figures of gpcatalog include everything it does: parsing, schema state, costs, rules, report.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ GRANT SELECT ON TABLE public.fact_{n} TO reporting;
 CREATE VIEW public.v_{n} AS SELECT fact_{n}.id, fact_{n}.d FROM public.fact_{n} WHERE (fact_{n}.a > 5);
 """
 STATEMENTS = 11
-GOAL_RATE = 4000  # statements a second with everything on
+GOAL_RATE = 4000  # statements per second, with all of this
 GOAL_BYTES = 150 << 20
 
 _SQLGLOT = "import sys, sqlglot; sqlglot.parse(open(sys.argv[1]).read(), read='postgres', error_level=sqlglot.ErrorLevel.IGNORE)"
@@ -58,14 +58,14 @@ for _ in statements(Source(open(sys.argv[1]).read()), editions("pg15")):
 
 @dataclass(frozen=True)
 class Run:
-    """One process: seconds of wall clock, peak resident bytes."""
+    """One process: wall-clock seconds, peak resident bytes."""
 
     seconds: float
     peak: int
 
 
 def process(words: Sequence[str]) -> Run:
-    """Run a process, its output thrown away; Python may keep what it compiles, as it does for a user."""
+    """Run a process and discard its output; Python may store compiled files, as it does for a user."""
     environment = {
         name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
     }
@@ -77,7 +77,7 @@ def process(words: Sequence[str]) -> Run:
 
 
 def main() -> int:
-    """Measure and print; exit code 1 where a goal is missed."""
+    """Measure and print; returns exit code 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tables", type=int, default=6000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -112,7 +112,7 @@ def main() -> int:
         )
         empty = Path(folder) / "empty.sql"
         empty.touch()
-        process([*check[:4], str(empty)])  # so that no run is the one that compiles
+        process([*check[:4], str(empty)])  # compile the modules before the measured runs
         figures: dict[str, Run] = {}
         for name, words in runs.items():
             found = [process(words) for _ in range(given.rounds)]

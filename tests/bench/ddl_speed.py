@@ -2,8 +2,8 @@
 
     python tests/bench/ddl_speed.py [FOLDER …]
 
-Without folders the corpus under fixtures/ddl is read again and again. The floor only cuts the text into tokens; the dialect
-cuts, reads and builds trees. Prints one line a figure; the exit code is 1 when a ratio is worse than its bound.
+Without folders, the corpus in fixtures/ddl is read repeatedly. The floor only splits the text into tokens; the dialect splits, parses
+and builds trees. Prints one line per figure; the exit code is 1 if a ratio is worse than its bound.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from sqlglot.errors import TokenError
 from gpcatalog.dialect.greenplum import Greenplum, editions
 from gpcatalog.dialect.script import Outcome, Source, split, statements
 
-BOUND = 3.0  # the dialect may take this many times the floor's time
+BOUND = 3.0  # the dialect may take this many times the time of the floor
 
 
 def best(action: Callable[[], object], rounds: int) -> float:
-    """Median seconds of some rounds, after one that warms up."""
+    """Median seconds of some rounds, after a warm-up round."""
     action()
     times = []
     for _ in range(rounds):

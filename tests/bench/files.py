@@ -1,9 +1,10 @@
-"""What the file section of an audit costs: time in pairs against floors measured in the same run, memory of segment processes.
+"""The cost of the file section of an audit: time in pairs against floors measured in the same run, and memory of segment processes.
 
     python -m tests.bench.files "host=… port=… dbname=…" [pairs]
 
-Floor: psql's COPY of the name and size of every file and of pg_class on every instance (tests.bench.audit has the rivals). Memory is read from /proc, so of a cluster on this
-machine only: VmHWM counts what a process ever touched of the shared buffers too, RssAnon (sampled) is its own.
+Floor: psql's COPY of the name and size of every file and of pg_class on every instance (the rivals are in tests.bench.audit). Memory
+is read from /proc, so the cluster must run on this machine. VmHWM includes the shared buffers that a process has ever used; RssAnon
+(sampled) is only the memory of the process itself.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tests.bench.table import Line, seconds, show
 
 
 class Memory(threading.Thread):
-    """Largest VmHWM and RssAnon (KB) of the segments' processes of some Greenplum sessions, by sampling."""
+    """Samples the largest VmHWM and RssAnon (KB) of the segment processes of some Greenplum sessions."""
 
     def __init__(self, sessions: list[str]) -> None:
         super().__init__(daemon=True)
@@ -62,7 +63,7 @@ def prepared(session: Session, folder: Path) -> Iterator[Collector]:
 
 
 def section(collector: Collector) -> dict[str, float]:
-    """Run the file section alone; returns the seconds of its probes."""
+    """Run only the file section and return the seconds of its probes."""
     before = len(collector.coverage)
     begun = time.perf_counter()
     files = FileSection(collector.session, collector.writer, collector._covered, collector.contents)
@@ -79,7 +80,7 @@ def section(collector: Collector) -> dict[str, float]:
 
 
 def measure(dsn: str, many: int, folder: Path) -> list[Line]:
-    """The listing, and the whole section, against the floor."""
+    """The list of files, and the whole section, against the floor."""
     both: list[tuple[float, float, float]] = []
     for n in range(many + 1):
         with (
@@ -89,7 +90,7 @@ def measure(dsn: str, many: int, folder: Path) -> list[Line]:
             raw = floors.listing(session)
             floors.copied(dsn, raw)
             found, least = section(collector), seconds(lambda r=raw: floors.copied(dsn, r))
-            if n:  # the first warms up
+            if n:  # the first run is a warm-up
                 both.append((found["listing"], found["all"], least))
     lines = []
     for what, at, goal in (
@@ -112,7 +113,7 @@ def measure(dsn: str, many: int, folder: Path) -> list[Line]:
 
 
 def memory(dsn: str, folder: Path) -> str:
-    """Largest process of a segment while the section runs, in words."""
+    """Memory of the largest segment process while the section runs, as text."""
     with (
         connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session,
         prepared(session, folder) as collector,

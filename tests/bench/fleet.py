@@ -1,9 +1,9 @@
-"""A simulated fleet on one machine: time and memory of every command that goes through it.
+"""A simulated fleet on one machine: time and memory of every command that reads it.
 
     python -m tests.bench.fleet [--clusters 3] [--databases 10] [--days 60] [--leaves 200]
 
-Private PostgreSQL servers with so many databases, each with a partitioned table; stored snapshots of so many days are copies of
-one with another time. Memory is the peak of the largest process (VmHWM), of the command or of a worker.
+Temporary PostgreSQL servers have the given number of databases, each with a partitioned table. The stored snapshots of the days are
+copies of one snapshot with another time. Memory is the peak (VmHWM) of the largest process: the command or a worker.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if place:
 
 
 def fill(server: PrivateServer, databases: int, leaves: int) -> None:
-    """Create databases with a partitioned table each."""
+    """Create databases, each with a partitioned table."""
     with psycopg.connect(server.conninfo("postgres"), autocommit=True) as conn:
         for n in range(databases):
             conn.execute(f"CREATE DATABASE db{n:02}".encode())
@@ -56,7 +56,7 @@ def fill(server: PrivateServer, databases: int, leaves: int) -> None:
 
 
 def age(home: Path, days: int) -> int:
-    """Copy each stored snapshot as those of the days before; returns the number of files."""
+    """Copy each stored snapshot for the days before, and return the number of files."""
     newest_ones = sorted(home.glob("*/*/*.gpcatalog"))
     for path in newest_ones:
         for day in range(1, days):
@@ -72,7 +72,7 @@ def age(home: Path, days: int) -> int:
 
 
 def measured(words: list[str], env: dict[str, str], peaks: Path) -> tuple[float, int, int]:
-    """Seconds, peak kilobytes of the largest process, and exit code of a command."""
+    """Run a command; its seconds, the peak kilobytes of the largest process, and its exit code."""
     for file in peaks.iterdir():
         file.unlink()
     begun = time.perf_counter()
@@ -86,7 +86,7 @@ def measured(words: list[str], env: dict[str, str], peaks: Path) -> tuple[float,
 
 
 def main() -> None:
-    """Make the fleet, run the commands, print the table."""
+    """Create the fleet, run the commands, print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--clusters", type=int, default=3)
     parser.add_argument("--databases", type=int, default=10)
@@ -139,7 +139,7 @@ def main() -> None:
         )
         print("| command | time | memory |\n| --- | --- | --- |")
         for number, (name, words) in enumerate(rows):
-            if name == "site, first build":  # nothing was read before
+            if name == "site, first build":  # without cached data
                 for file in (place / "home").rglob(".points"):
                     file.unlink()
             took, peak, code = measured(words, env, peaks)

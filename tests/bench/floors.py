@@ -1,4 +1,4 @@
-"""Floors that are not this program's: psql and the plainest statements without which no audit can do."""
+"""Floors that do not use gpcatalog: psql with the simplest statements that every audit needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpcatalog.probes.connection import Session
 
 
 def listing(session: Session) -> list[str]:
-    """Names and sizes of all files, and pg_class of every instance, row by row."""
+    """Statements that return the names and sizes of all files, and pg_class of every instance, row by row."""
     found = []
     for place in session.rows("tablespaces"):
         folder = place["folder"]
@@ -27,7 +27,7 @@ def listing(session: Session) -> list[str]:
 
 
 def counts(session: Session, catalogs: list[str]) -> list[str]:
-    """The rows of these catalogs by instance; of pg_attribute the audit does not count them."""
+    """Statements that count the rows of these catalogs by instance, without pg_attribute, which the audit does not count."""
     wanted = [name for name in catalogs if name != "pg_attribute"]
     if session.server.greenplum:
         return [
@@ -38,7 +38,7 @@ def counts(session: Session, catalogs: list[str]) -> list[str]:
 
 
 def leaves(session: Session) -> str:
-    """A plain list of the leaves."""
+    """A statement that returns a plain list of the leaves."""
     tree = (
         "pg_partition_rule r ON r.parchildrelid = c.oid JOIN pg_partition p ON p.oid = r.paroid"
         if session.server.classic_partitions
@@ -49,7 +49,7 @@ def leaves(session: Session) -> str:
 
 
 def copied(dsn: str, statements: list[str]) -> None:
-    """psql's COPY of them to nowhere, in one process."""
+    """Run psql's COPY of these statements in one process, and discard the output."""
     words = [w for s in statements for w in ("-c", f"COPY ({s}) TO STDOUT")]
     env = {**os.environ, "PGOPTIONS": "-c random_page_cost=1.1"}
     subprocess.run(

@@ -1,9 +1,9 @@
-"""What a plan says of seconds, measured before it and after its migration.
+"""The seconds that a plan predicts, compared with measurements before and after its migration.
 
     python -m tests.bench.gain CONNINFO [--days 1000] [--columns 20]
 
-CONNINFO is that of a superuser, in an empty database that may be filled. A table of so many daily leaves is merged into months and years.
-Each line: a statement or a client's queries, seconds before and after, as predicted by the plan and as measured.
+CONNINFO must connect as a superuser to an empty database that may be filled. A table with --days daily leaves is merged into months and
+years. Each line: a statement or the queries of a client, and seconds before and after, as predicted by the plan and as measured.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TABLE = "timed"
 
 
 def fill(dsn: str, days: int, columns: int) -> None:
-    """The table, with rows in every leaf and one index."""
+    """Create the table, with rows in every leaf and one index."""
     listed = ", ".join(["d date", *(f"c{n} int" for n in range(columns - 1))])
     first = date(2020, 1, 1)
     with psycopg.connect(dsn, autocommit=True) as conn:
@@ -53,7 +53,7 @@ def fill(dsn: str, days: int, columns: int) -> None:
 
 
 def statements(dsn: str) -> dict[str, float]:
-    """Seconds of the statements that a plan has times of; the table is as before but for a column."""
+    """Seconds of the statements for which a plan predicts times; afterwards, the table is the same except for a dropped column."""
     found = {}
     for what, text in (
         (Action.PRUNED_FIRST, f"EXPLAIN SELECT * FROM {TABLE} WHERE d = '2020-01-10'"),
@@ -75,7 +75,7 @@ def statements(dsn: str) -> dict[str, float]:
 
 
 def clients(plan: Plan) -> dict[str, float]:
-    """Seconds of clients' queries that the snapshot of a plan has."""
+    """Seconds of client queries in the snapshot of a plan."""
     return {t.subject: t.before for t in plan.times if t.what == CLIENT}
 
 

@@ -1,4 +1,7 @@
-"""Size and time of the page for a million leaves in thousands of tables: python -m tests.bench.html_size [LEAVES] [TABLES] [FILE]."""
+"""Size and time of the report page for a million leaves in thousands of tables.
+
+python -m tests.bench.html_size [LEAVES] [TABLES] [FILE]
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ GOAL = 500_000  # bytes
 
 
 def _with_totals(path: Path, specs: list[object], generation: str, segments: int) -> None:
-    """A synthetic snapshot with what a collected one has besides its relations: totals a root and catalogs of every instance."""
+    """Write a synthetic snapshot with other data of a collected one, too: totals per root and catalogs of every instance."""
     finish = Writer.finish
     rows, attributes = attribution(generation)
 

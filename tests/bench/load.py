@@ -1,13 +1,15 @@
-"""What an audit does to sessions that run DDL, and they to it: python -m tests.bench.load CONNINFO [SESSIONS] [PAIRS] [SECONDS].
+"""Effect of an audit on sessions that run DDL, and of these on the audit: python -m tests.bench.load CONNINFO [SESSIONS] [PAIRS] [SECONDS].
 
-So many sessions create, fill, alter and drop tables of their own without a pause. Windows of so many seconds come in pairs, one with an
-audit begun in it (and as long as that takes), one without that is as long, in changing order, the catalogs vacuumed before each;
-compared are the statements that ended in them. A watcher asks all the while who waits for a lock that the audit holds. The sessions
-are processes of their own and share the machine with server and audit: on a machine whose cores are all busy the audit's own
-processor time is taken from them, so that is told beside, the client's and that of its sessions on every instance (as the kernel
-counts it, looked at every half second).
+SESSIONS sessions create, fill, alter and drop their own tables without a pause. They are observed in pairs of time windows, in changing
+order. In one window, an audit starts; this window lasts at least SECONDS seconds, and until the audit ends. The other window is as long
+and has no audit. The catalogs are vacuumed before each window. The numbers of statements that ended in the windows are compared. A
+thread counts the sessions that wait for a lock that the audit holds.
 
-Makes database gpcatalog_load for it and removes that again; max_connections must do for the sessions and a few more.
+The sessions are separate processes and share the machine with the server and the audit. If all cores are busy, the sessions lose the
+processor time of the audit. Therefore, the processor time of its client and of its sessions on every instance is also reported (counted
+by the kernel, read every half second).
+
+The benchmark creates the database gpcatalog_load and removes it; max_connections must be enough for the sessions and a few more.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ GOAL = 0.02
 SETTLE = 5.0  # seconds of load before a window is counted
 
 
-# what the load fills with dead rows: vacuumed before every window, so that each begins like the one before
+# catalogs that the load fills with dead rows: vacuumed before every window, so that all windows begin with the same state
 FILLED = (
     "pg_class pg_attribute pg_type pg_depend pg_shdepend pg_index pg_attrdef pg_statistic"
     " gp_distribution_policy pg_appendonly pg_attribute_encoding gp_fastsequence pg_stat_last_operation pg_stat_last_shoperation"
@@ -52,7 +54,7 @@ def worker(
     go: Event,
     stop: Event,
 ) -> None:
-    """One session: a small table made, filled, altered and dropped, over and over; it waits where `go` is not set."""
+    """One session: creates, fills, alters and drops a small table repeatedly; it waits while `go` is not set."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
         how = " WITH (appendonly=true, orientation=column) DISTRIBUTED BY (a)" if greenplum else ""
@@ -75,7 +77,7 @@ def worker(
 
 
 class Waits(threading.Thread):
-    """Counts sessions seen waiting for a lock that a session of gpcatalog holds."""
+    """Counts sessions that wait for a lock that a session of gpcatalog holds."""
 
     def __init__(self, dsn: str) -> None:
         super().__init__(daemon=True)
@@ -107,7 +109,7 @@ class Used(threading.Thread):
 
     @property
     def seconds(self) -> float:
-        """Of all such processes so far."""
+        """Processor seconds of all these processes so far."""
         return sum(self._of.values())
 
     def _look(self, conn: psycopg.Connection[tuple[object, ...]], greenplum: bool) -> None:
@@ -137,7 +139,7 @@ class Used(threading.Thread):
 
 
 def audit(dsn: str, file: Path) -> tuple[float, float]:
-    """Seconds and processor seconds of one audit as a process; raises when it does not end well."""
+    """Seconds and processor seconds of one audit as a process; raises an error if the audit fails."""
     begun = time.perf_counter()
     child = subprocess.Popen(
         [sys.executable, "-m", "gpcatalog", "snapshot", "take", dsn, "--save", str(file)],
@@ -150,7 +152,7 @@ def audit(dsn: str, file: Path) -> tuple[float, float]:
 
 
 def consistent(file: Path) -> list[str]:
-    """What a snapshot taken under load must not say."""
+    """Errors in a snapshot that was taken under load."""
     wrong = []
     with Snapshot(file) as snapshot:
         wrong += [
@@ -163,7 +165,7 @@ def consistent(file: Path) -> list[str]:
             n = snapshot.one(f"SELECT count(*) AS n FROM orphan WHERE kind = '{kind}'")["n"]
             if n:
                 wrong.append(f"{n} {kind} files")
-        # one statement reads all tables: whatever comes and goes meanwhile, none may stand twice or without what it belongs to
+        # one statement reads all tables: despite concurrent changes, no table may be read twice, and no partition without its root
         lonely = "SELECT count(*) AS n FROM relation r WHERE kind <> 'table' AND NOT EXISTS (FROM relation t WHERE t.oid = r.root)"
         for name, sql in (
             ("partitions without their root", lonely),
@@ -194,7 +196,7 @@ def tidy(dsn: str) -> None:
 
 @contextlib.contextmanager
 def scratch(base: str) -> Iterator[str]:
-    """Conninfo of database gpcatalog_load on that server, which is made and goes."""
+    """Conninfo of the database gpcatalog_load on this server, which is created and dropped afterwards."""
     with psycopg.connect(base, autocommit=True) as conn:
         conn.execute("DROP DATABASE IF EXISTS gpcatalog_load")
         conn.execute("CREATE DATABASE gpcatalog_load")
@@ -202,7 +204,7 @@ def scratch(base: str) -> Iterator[str]:
         yield make_conninfo(base, dbname="gpcatalog_load")
     finally:
         with psycopg.connect(base, autocommit=True) as conn:
-            for _ in range(60):  # the last sessions may still be going
+            for _ in range(60):  # the last sessions may still be ending
                 with contextlib.suppress(psycopg.Error):
                     conn.execute("DROP DATABASE IF EXISTS gpcatalog_load")
                     break
@@ -212,7 +214,7 @@ def scratch(base: str) -> Iterator[str]:
 def measure(
     base: str, sessions: int = 100, pairs: int = 4, window: float = 60.0
 ) -> tuple[str, list[Line]]:
-    """All lines of one server. Raises SystemExit when an audit does not end well."""
+    """All lines of the table for one server. Raises SystemExit if an audit fails."""
     with scratch(base) as dsn:
         return _measure(dsn, sessions, pairs, window)
 
@@ -234,12 +236,12 @@ def _measure(dsn: str, sessions: int, pairs: int, window: float) -> tuple[str, l
         one.start()
     while done.value < sessions * 4:
         time.sleep(0.5)
-    time.sleep(window)  # the catalogs and their indexes grow to the size they will keep
+    time.sleep(window)  # until the catalogs and their indexes have their final size
     watch, used = Waits(dsn), Used(dsn)
     watch.start()
     used.start()
     ratios, took, wrong = [], [], []
-    length = window  # of a window without an audit: that of the last one with
+    length = window  # of a window without an audit: as long as the last one with an audit
     try:
         with tempfile.TemporaryDirectory() as folder:
             for n in range(pairs):
@@ -271,7 +273,7 @@ def _measure(dsn: str, sessions: int, pairs: int, window: float) -> tuple[str, l
         for one in crowd:
             one.join(30)
     slower = statistics.median(ratios)
-    # what it takes away at least, on a machine that has nothing to spare: its own processor time
+    # the sessions lose at least the processor time of the audit if all cores are busy
     capacity = sum(max(window, t) for t, _ in took) * (os.cpu_count() or 1)
     client, server = sum(c for _, c in took), used.seconds
     detail = (

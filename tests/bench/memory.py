@@ -1,10 +1,10 @@
-"""Memory that a session keeps after a statement over a whole partitioned table, as the operating system counts it.
+"""Memory that a session keeps after a statement on a whole partitioned table, measured by the operating system.
 
     python -m tests.bench.memory SERVER CONNINFO [--leaves 100 500] [--columns 5 20 60] [--indexes 0 2] [--storage heap ao_column]
 
-SERVER is a generation ("gp6", "pg18"); CONNINFO that of a superuser, in a database that may be filled. The server must run on this
-machine: anonymous memory of its processes is read from /proc. Prints one line for each table and statement: measured and predicted
-KB of the coordinator's session and of one segment's, a leaf.
+SERVER is a generation ("gp6", "pg18"); CONNINFO must connect as a superuser to a database that may be filled. The server must run on
+this machine: anonymous memory of its processes is read from /proc. Prints one line for each table and statement: measured and predicted
+KB per leaf of the session on the coordinator and on one segment.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ STATEMENTS = {
     memory.Touch.COUNT: "SELECT count(*) FROM {t}",
     memory.Touch.SELECT: "SELECT * FROM {t}",
 }
-ROWS = 12  # of each leaf: every segment has some
+ROWS = 12  # rows of each leaf: enough for every segment
 
 
 def make(
     conn: psycopg.Connection, name: str, shape: Shape, leaves: int, *, rows: int = ROWS
 ) -> None:
-    """Create the table with its leaves and indexes, and so many rows in each leaf."""
+    """Create the table with its leaves and indexes, and this number of rows in each leaf."""
     greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
     conn.execute(f"DROP TABLE IF EXISTS {name}")
     made = partitioned.statements(
@@ -47,14 +47,14 @@ def make(
 
 
 def anonymous(pid: int) -> int:
-    """Bytes of anonymous memory of a process: its own, not shared buffers."""
+    """Bytes of anonymous memory of a process, without shared buffers."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     return int(re.search(r"^Anonymous:\s+(\d+) kB", text, re.M)[1]) * 1024
 
 
 def skip_unreadable(dsn: str) -> None:
-    """Skip a test where memory of the server's processes cannot be read: as another user, or as root
-    of a container without the right to trace processes.
+    """Skip a test if the memory of the server processes cannot be read: as another user, or as root
+    of a container without the privilege to trace processes.
     """
     import pytest
 
@@ -66,7 +66,7 @@ def skip_unreadable(dsn: str) -> None:
 
 
 def _segment_processes(session: int) -> list[int]:
-    """Processes that segment 0 has for a session of Greenplum."""
+    """IDs of the processes of a Greenplum session on segment 0."""
     found = []
     for place in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -79,7 +79,7 @@ def _segment_processes(session: int) -> list[int]:
 
 
 def kept(dsn: str, statement: str) -> tuple[int, int | None]:
-    """Bytes that a fresh session keeps after the statement: its own process, and all of segment 0's."""
+    """Bytes that a new session keeps after the statement: in its own process, and in all its processes on segment 0."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
         session = 0
@@ -103,7 +103,7 @@ def kept(dsn: str, statement: str) -> tuple[int, int | None]:
 def measurements(
     dsn: str, shape: Shape, leaves: int, *, rows: int = ROWS
 ) -> Iterator[tuple[memory.Touch, int, int | None]]:
-    """What a session keeps after each statement over a table of that shape."""
+    """Bytes that a session keeps after each statement on a table of this shape, as in `kept`."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         make(conn, "held", shape, leaves, rows=rows)
     for touch, text in STATEMENTS.items():
@@ -140,7 +140,7 @@ def main() -> None:
                     for touch, own, there in measurements(
                         given.conninfo, shape, leaves, rows=given.rows
                     ):
-                        said = memory.kept(
+                        said = memory.kept_bytes(
                             given.server, shape, leaves, touch, empty=0 if given.rows else leaves
                         )
                         figures = [own, said.coordinator, there, said.segment]

@@ -1,8 +1,8 @@
-"""`gpcatalog migrate` of a database, from its plan to the folder of scripts, beside reading what it must know of the leaves.
+"""`gpcatalog migrate` of a database, from its plan to the folder of scripts, compared with reading the needed data of the leaves.
 
     python -m tests.bench.migrating CONNINFO [--pairs 5]
 
-The plan merges all leaves of all partitioned tables by month (`python -m tests.bench fill` makes such tables). The floor is a COPY of
+The plan merges all leaves of all partitioned tables by month (`python -m tests.bench fill` creates such tables). The floor is a COPY of
 names, bounds and columns of all leaves, and of the definitions of their indexes, by one session.
 """
 
@@ -36,7 +36,7 @@ _NAMES = {
 
 
 def floor(conn: psycopg.Connection) -> list[str]:
-    """COPY of what the scripts are made of, whatever reads it."""
+    """COPY statements of the data that any program needs to write the scripts."""
     banner = conn.execute("SELECT version()").fetchone()[0]
     kind = "classic" if "Greenplum Database 6" in banner else "declarative"
     leaves = f"({_LEAVES[kind]}) l"
@@ -57,7 +57,7 @@ def _drain(conn: psycopg.Connection, statements: list[str]) -> None:
 
 
 def measure(dsn: str, pairs: int) -> tuple[str, list[Line]]:
-    """All lines of one database."""
+    """All lines of the table for one database."""
     with tempfile.TemporaryDirectory() as name, psycopg.connect(dsn, autocommit=True) as conn:
         folder = Path(name)
         rules, plan = folder / "policy.toml", folder / "plan.json"
@@ -76,7 +76,7 @@ def measure(dsn: str, pairs: int) -> tuple[str, list[Line]]:
             out = folder / f"scripts{pair}"
             run = process("migrate", str(plan), "-o", str(out), dsn, env=env)
             took = seconds(lambda: _drain(conn, statements))
-            if pair:  # the first one warms up
+            if pair:  # the first run is a warm-up
                 runs.append(run)
                 floors.append(took)
         size = sum(f.stat().st_size for f in out.iterdir())

@@ -1,4 +1,4 @@
-"""The partitioned table that the benches of memory and time make."""
+"""The partitioned table that the benchmarks of memory and time create."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WITH = {
 
 
 def statements(name: str, columns: int, storage: str, leaves: int, *, greenplum: bool) -> list[str]:
-    """CREATE TABLE with leaves for k = 0, 1, …; on PostgreSQL, a statement for each leaf."""
+    """CREATE TABLE with leaves for k = 0, 1, …; on PostgreSQL, one statement for each leaf."""
     listed = ", ".join(["k int", "note text", *(f"c{n} int" for n in range(columns - 2))])
     if greenplum:
         return [
@@ -24,6 +24,6 @@ def statements(name: str, columns: int, storage: str, leaves: int, *, greenplum:
 
 
 def indexes(name: str, number: int) -> list[str]:
-    """CREATE INDEX on its columns, one after the other."""
+    """CREATE INDEX statements, each on one of the first columns."""
     columns = ["k", "note", *(f"c{n}" for n in range(2, number))]
     return [f"CREATE INDEX {name}_i{n} ON {name} ({columns[n]})" for n in range(number)]

@@ -1,7 +1,7 @@
-"""How long a plan takes, beside the floor: reading the same columns of the same snapshot, in the same order, checked as always.
+"""Time of a plan, compared with the floor: reading the same columns of the same snapshot, in the same order, with the usual checks.
 
-Run it by hand: python -m tests.bench.plan_scale [LEAVES …]   (default 400000 5400000; needs about 3 GB of disk at most)
-Each plan is made in a process of its own, so that its peak memory is its own.
+Run it manually: python -m tests.bench.plan_scale [LEAVES …]   (default 400000 5400000; needs about 3 GB of disk at most)
+Each plan is made in a separate process, so that its peak memory can be measured.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ with Snapshot(Path(sys.argv[1])) as s:
 
 
 def measured(code: str, *words: str) -> dict[str, float]:
-    """What one process says about itself. A script, since DuckDB draws progress on standard output of `python -c`."""
+    """The figures that one process prints about itself. The code runs as a file, because DuckDB prints progress with `python -c`."""
     with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
         script.write(code)
         script.flush()

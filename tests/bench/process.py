@@ -1,4 +1,4 @@
-"""Whole processes of this program, with what they took."""
+"""Whole processes of gpcatalog, with their time and memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Run:
-    """One process: seconds of wall clock and of CPU, peak resident bytes."""
+    """One process: wall-clock seconds, processor seconds, peak resident bytes."""
 
     seconds: float
     cpu: float
     peak: int
 
 
-# what getrusage says of a child is at least what its parent had when it was started: the process tells its own peak
+# the process reports its own peak, because the peak that getrusage returns for a child is at least that of its parent at the start
 _CHILD = """
 import atexit, re, sys
 from pathlib import Path
@@ -32,7 +32,7 @@ main()
 
 
 def process(*words: str, env: dict[str, str] | None = None) -> Run:
-    """Run this program with these words. Raises CalledProcessError when it fails."""
+    """Run gpcatalog with these arguments. Raises CalledProcessError when it fails."""
     with tempfile.NamedTemporaryFile("r") as told:
         begun = time.perf_counter()
         child = subprocess.Popen(

@@ -1,9 +1,9 @@
-"""Where the time of each command goes, as a table of docs/profile.md.
+"""The parts of the time of each command, as the table of docs/profile.md.
 
     python -m tests.bench.profile [--server CONNINFO] [--plan PLAN] SNAPSHOT
 
-SNAPSHOT is a snapshot file with many leaves; with a server, commands that need one are profiled too. Shares are those of Python's
-profiler, which makes Python itself look slower than it is; the seconds are of a run without it.
+SNAPSHOT is a snapshot file with many leaves; with a server, commands that need a server are profiled, too. The shares are those of
+Python's profiler, which makes Python code look slower than it is; the seconds are those of a run without the profiler.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ COLUMNS = ("server", "DuckDB", "imports", "reading, judging, planning", "output"
 
 
 def group(file: str, name: str) -> str:
-    """The column that a function belongs to."""
+    """The column of the table to which a function belongs."""
     if "psycopg" in file or "copy_out" in file or "'select." in name or "psycopg" in name:
         return "server"
-    if "/gpcatalog/store/" in file:  # DuckDB's own functions do not show
+    if "/gpcatalog/store/" in file:  # functions of DuckDB itself are not in the profile
         return "DuckDB"
     if "importlib" in file or any(
         word in name
@@ -38,7 +38,7 @@ def group(file: str, name: str) -> str:
 
 
 def shares(words: list[str], folder: Path) -> dict[str, float]:
-    """Share (0..1) of the time of a command by column."""
+    """Share (0..1) of the time of a command, by column."""
     out = folder / "profile"
     subprocess.run(
         [sys.executable, "-m", "cProfile", "-o", str(out), "-m", "gpcatalog", *words],
@@ -54,7 +54,7 @@ def shares(words: list[str], folder: Path) -> dict[str, float]:
 
 
 def seconds(words: list[str]) -> float:
-    """Least wall-clock seconds of three runs."""
+    """Lowest wall-clock seconds of three runs."""
     took = []
     for _ in range(3):
         begun = time.perf_counter()

@@ -1,14 +1,14 @@
-"""How long readers wait while leaves are merged, beside how long they take undisturbed and what a locked copy of the same rows takes.
+"""How long readers wait while leaves are merged, compared with their undisturbed time and with a copy of the same rows under a lock.
 
     python -m tests.bench.readers CONNINFO [--leaves 30] [--rows 1200000] [--columns 20] [--mode online|locked]
                                    [--server-merges] [--times 3]
 
-Makes database gpcatalog_readers on that server with one table (ao_column on Greenplum), merges its leaves into one with the scripts that
-`gpcatalog migrate` writes, while readers query it again and again, and removes the database. One reader asks for any row (LOOKUP):
-its answer takes the same time before and after the merge, so the longest answer less the median one is the time it waited. The other
-counts rows of a day (SCAN): after the merge it reads a leaf that is --leaves times larger, so its longest answer is shown but is not a
-wait. The server's own word for the wait is its log with log_lock_waits = on and deadlock_timeout = 1ms. The floor is by hand: the same rows
-copied by one INSERT … SELECT, which is what readers would wait for if the lock were taken first.
+The benchmark creates the database gpcatalog_readers with one table (ao_column on Greenplum), merges its leaves into one with the scripts
+that `gpcatalog migrate` writes, while readers query the table repeatedly, and removes the database. One reader selects any row (LOOKUP).
+Its query takes the same time before and after the merge, so the longest time minus the median is its wait. The other reader counts the
+rows of a day (SCAN). After the merge it reads a leaf that is --leaves times larger, so its longest time is shown, but is not a wait.
+The server itself reports waits in its log, with log_lock_waits = on and deadlock_timeout = 1ms. The floor is a manual copy of the same
+rows by one INSERT … SELECT: readers would wait this long if the lock were acquired before the copy.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SCAN = "SELECT count(*) FROM t WHERE d = '2020-01-07' AND id = 7"
 
 
 class Reader(threading.Thread):
-    """Runs one query until it is stopped; took: begin and length of every answer, in seconds."""
+    """Runs one query repeatedly until it is stopped. took: begin and duration of every query, in seconds."""
 
     def __init__(self, dsn: str, query: str, stop: threading.Event) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Reader(threading.Thread):
 
 
 def table(dsn: str, leaves: int, rows: int, columns: int) -> float:
-    """The table, filled and analyzed; seconds that one statement takes to copy its rows."""
+    """Create, fill and analyze the table; returns the seconds that one statement takes to copy its rows."""
     plain = ", ".join(f"c{n} {'int' if n % 2 else 'text'}" for n in range(columns - 2))
     values = ", ".join("i" if n % 2 else "'value ' || i % 1000" for n in range(columns - 2))
     with psycopg.connect(dsn, autocommit=True) as conn:
@@ -89,7 +89,7 @@ def table(dsn: str, leaves: int, rows: int, columns: int) -> float:
 
 
 def once(dsn: str, chosen: argparse.Namespace) -> tuple[float, float, float, float, float, float]:
-    """Seconds: wait of a reader, its median answer, the longest scan, lock as the script notes it, whole run, copy by hand."""
+    """Seconds: wait of a reader, its median query, the longest scan, the lock as the script records it, the whole run, manual copy."""
     made.execute(
         dsn, "DROP DATABASE IF EXISTS gpcatalog_readers", "CREATE DATABASE gpcatalog_readers"
     )
@@ -129,7 +129,7 @@ def once(dsn: str, chosen: argparse.Namespace) -> tuple[float, float, float, flo
 
 
 def options() -> argparse.ArgumentParser:
-    """What may be chosen."""
+    """The command-line options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -150,7 +150,7 @@ def main() -> None:
 
 
 def measure(chosen: argparse.Namespace) -> tuple[str, list[Line]]:
-    """All lines of one server."""
+    """All lines of the table for one server."""
     lines = []
     for n in range(chosen.times):
         wait, usual, scan, held, whole, copy = once(chosen.dsn, chosen)

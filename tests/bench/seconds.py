@@ -1,13 +1,13 @@
-"""Time of DDL, planning and a metadata backup, measured beside what `capacity.durations` predicts.
+"""Measured time of DDL, planning and a metadata backup, compared with the prediction of `capacity.durations`.
 
     python -m tests.bench.seconds SERVER CONNINFO [--leaves 100 1000] [--columns 20] [--indexes 1] [--storage heap ao_column]
                                   [--segments 3] [--pg-dump PROGRAM] [--record]
     python -m tests.bench.seconds --fit
 
-SERVER is a generation ("gp6", "pg18"); CONNINFO that of a superuser, in a database of its own, on a machine that does nothing else. Each
-line: a statement over a table with empty leaves, seconds measured, seconds predicted for the test servers, and their ratio. --record adds
-them to fixtures/recorded/seconds_SERVER.json, which tests/capacity/test_durations.py compares on any machine. --fit computes the figures of
-gpcatalog/capacity/duration_figures.py from these files and writes them.
+SERVER is a generation ("gp6", "pg18"); CONNINFO must connect as a superuser to a separate database, on a machine that does nothing else.
+Each line: a statement on a table with empty leaves, seconds measured, seconds predicted for the test servers, and their ratio. --record
+adds them to fixtures/recorded/seconds_SERVER.json, which tests/capacity/test_durations.py compares on any machine. --fit computes the
+figures of gpcatalog/capacity/duration_figures.py from these files and writes them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.recorded import Recording
 SERVERS = ("gp6", "gp7", "pg15", "pg18", "pg19")
 FIGURES = Path(__file__).parents[2] / "gpcatalog/capacity/duration_figures.py"
 
-# without statistics of these, the plans of pg_dump's queries take minutes
+# without statistics of these catalogs, the queries of pg_dump take minutes
 ANALYZED = (
     "pg_class",
     "pg_attribute",
@@ -48,7 +48,7 @@ ANALYZED = (
     "pg_inherits",
     "pg_type",
 )
-TIMES = 3  # of statements on one partition: the median
+TIMES = 3  # runs of statements on one partition; the median counts
 
 
 def _taken(conn: psycopg.Connection, *statements: str) -> float:
@@ -63,7 +63,7 @@ def _median(values: list[float]) -> float:
 
 
 def _planning(dsn: str, name: str, leaves: int) -> Iterator[tuple[str, float]]:
-    """EXPLAIN in new sessions, of one leaf and of all, and again."""
+    """Seconds of EXPLAIN in new sessions, for one leaf and for all leaves, each the first and the second time."""
     for what, condition in (("pruned", f" WHERE k = {leaves // 2}"), ("all", "")):
         with psycopg.connect(dsn, autocommit=True) as conn:
             if "Greenplum" in conn.execute("SELECT version()").fetchone()[0]:
@@ -74,7 +74,7 @@ def _planning(dsn: str, name: str, leaves: int) -> Iterator[tuple[str, float]]:
             statement = f"EXPLAIN SELECT * FROM {name}{condition}"
             try:
                 first = _taken(conn, statement)
-            except psycopg.InternalError as e:  # more memory than the server has
+            except psycopg.InternalError as e:  # out of memory
                 print(f"plan {what}: {str(e).splitlines()[0]}", flush=True)
                 continue
             yield f"plan {what}, first", first
@@ -91,7 +91,7 @@ def _dump(program: str, dsn: str) -> float:
 def measurements(
     dsn: str, storage: str, columns: int, indexes: int, leaves: int, *, pg_dump: str = ""
 ) -> Iterator[tuple[str, float]]:
-    """Statement and seconds, in the order in which they run."""
+    """Statements and their seconds, in the order in which they run."""
     name = "timed"
     with psycopg.connect(dsn, autocommit=True) as conn:
         greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
@@ -166,7 +166,7 @@ def measurements(
 
 
 def pace_of(server: str, dsn: str) -> durations.Pace:
-    """The factor of a server, as an audit computes it."""
+    """The speed factor of a server, as an audit computes it."""
     with connect(dsn) as session:
         names = library.names(session.server)
         took = {
@@ -181,7 +181,7 @@ def pace_of(server: str, dsn: str) -> durations.Pace:
 
 
 def recording(server: str, banner: str = "") -> Recording:
-    """The recorded measurements of a server, to be added to: [storage, columns, indexes, leaves, segments, statement, seconds, pace]."""
+    """The recorded measurements of a server, for additions: [storage, columns, indexes, leaves, segments, statement, seconds, pace]."""
     found = Recording("seconds", server, banner)
     if found.path.exists():
         stored = json.loads(found.path.read_text())
@@ -192,15 +192,15 @@ def recording(server: str, banner: str = "") -> Recording:
 
 # --- the fit --------------------------------------------------------------------------------------
 
-WITHOUT_SQUARE = ("add column", "backup")  # each leaf by itself
-# the table has its new column from here on
+WITHOUT_SQUARE = ("add column", "backup")  # the server processes each leaf separately
+# statements that run when the table has its new column
 LATER = ("add column", "add", "drop partition", "split", "truncate", "drop")
 ROUNDS = 15
 SUBSETS = [c for n in range(1, 6) for c in combinations(range(5), n)]
 
 
 def terms(what: str, columns: int, indexes: int, leaves: int) -> list[float]:
-    """What the figures of an action are multiplied by: fixed, leaf, column, index, square."""
+    """Numbers by which the figures of an action are multiplied: fixed, leaf, column, index, square."""
     columns += what in LATER
     indexes = 0 if what == "create" else indexes
     square = 0 if what in WITHOUT_SQUARE else leaves * leaves
@@ -208,7 +208,7 @@ def terms(what: str, columns: int, indexes: int, leaves: int) -> list[float]:
 
 
 def _least_squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Non-negative least squares: the best of all subsets of terms whose solution is positive."""
+    """Non-negative least squares: the best of all subsets of terms whose solution is not negative."""
     scale = np.where(a.max(0) > 0, a.max(0), 1)
     a = a / scale
     gram, right = a.T @ a, a.T @ b
@@ -218,7 +218,7 @@ def _least_squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if (np.diag(gram)[of] == 0).any():
             continue
         found, *_ = np.linalg.lstsq(gram[np.ix_(of, of)], right[of], rcond=1e-10)
-        cost = -found @ right[of]  # less than the sum of squares without any term
+        cost = -found @ right[of]  # the sum of squares, minus that without any term
         if (found >= 0).all() and cost < least - 1e-12:
             best, least = np.zeros(a.shape[1]), cost
             best[of] = found
@@ -226,8 +226,8 @@ def _least_squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def fitted(points: list[tuple[list[float], float]]) -> list[float]:
-    """Figures in milliseconds for (terms, seconds) that keep the logarithm of predicted to measured
-    small; single slow measurements count little.
+    """Figures in milliseconds for (terms, seconds) that keep the logarithm of the ratio of predicted to
+    measured time small; single slow measurements have a low weight.
     """
     a = np.array([t for t, _ in points], dtype=float)
     measured = np.array([s * 1000 for _, s in points])
@@ -237,7 +237,7 @@ def fitted(points: list[tuple[list[float], float]]) -> list[float]:
         predicted = np.maximum(a @ x, 1e-6)
         off = np.maximum(np.abs(np.log(predicted / measured)), 0.1)
         weight = 1 / np.sqrt(predicted * measured * off)
-    # what is less than a thousandth of every prediction is the remainder of the iteration
+    # figures that are less than a thousandth of every measurement are rounding errors of the iteration
     return [
         float(f"{n:.3g}") if (n * a[:, k] > 1e-3 * measured).any() else 0.0 for k, n in enumerate(x)
     ]
@@ -248,7 +248,7 @@ def figures(
 ) -> dict[tuple[str, str], dict[str, list[float]]]:
     """Figures of each server, storage and action, from the recorded measurements.
 
-    without: shapes to leave out: columns, indexes, leaves
+    without: shapes to leave out, as (columns, indexes, leaves)
     """
     points = defaultdict(list)
     for server in SERVERS:

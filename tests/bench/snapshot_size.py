@@ -1,4 +1,4 @@
-"""Bytes a leaf of snapshots with so many leaves, and what each column takes: python -m tests.bench.snapshot_size [LEAVES…]."""
+"""Bytes per leaf of snapshots with these numbers of leaves, and the size of each column: python -m tests.bench.snapshot_size [LEAVES…]."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from gpcatalog.lab.synthetic import published, write
 from gpcatalog.store.snapshot import Snapshot
 
-GOAL = 25.0  # bytes a leaf
+GOAL = 25.0  # bytes per leaf
 
 
 def main(leaves: int) -> None:

@@ -1,4 +1,4 @@
-"""One line of the bench table: what was measured, against what, and whether a goal is met."""
+"""One line of the benchmark table: what was measured, its reference, and whether a goal is met."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 class Line:
     """One ratio.
 
-    what:    measured; floor: what it is held against, measured in the same run
-    ratio:   what / floor, or floor / what where `times_faster`; None where one of them did not finish
-    goal:    of the ratio: at most, or at least where `times_faster`; None for none
-    detail:  the figures behind it, with units
+    what:    what was measured; floor: its reference, measured in the same run
+    ratio:   what / floor, or floor / what if `times_faster`; None if one of them did not finish
+    goal:    of the ratio: maximum, or minimum if `times_faster`; None without a goal
+    detail:  the measured figures, with units
     """
 
     what: str
@@ -27,7 +27,7 @@ class Line:
 
     @property
     def verdict(self) -> str:
-        """ "meets", "misses", or nothing where there is no goal."""
+        """ "meets" or "misses"; empty without a goal."""
         if self.goal is None or self.ratio is None:
             return ""
         return (
@@ -52,7 +52,7 @@ def in_pairs(
     pairs: int,
     goal: float | None = None,
 ) -> Line:
-    """Both in turn, `pairs` times after one that warms up; the median of the ratios."""
+    """Measure both in turn, `pairs` times after a warm-up; the median of the ratios."""
     ours()
     against()
     both = [(seconds(ours), seconds(against)) for _ in range(pairs)]
@@ -65,7 +65,7 @@ def in_pairs(
 
 
 def show(title: str, lines: Sequence[Line]) -> None:
-    """Print as a table, one line a ratio."""
+    """Print a table with one line per ratio."""
     print(f"\n{title}")
     for line in lines:
         bound = (
@@ -77,11 +77,11 @@ def show(title: str, lines: Sequence[Line]) -> None:
         )
 
 
-WORSE = 1.1  # of a ratio: from here on it is a regression
+WORSE = 1.1  # a ratio that is worse by more than this factor is a regression
 
 
 def ratios(tables: Iterable[tuple[str, Sequence[Line]]]) -> dict[str, list[float]]:
-    """Ratio by the names of table, line and floor; [0 or 1, ratio]: 1 where a higher one is better."""
+    """[0 or 1, ratio] by the names of table, line and floor; 1 if a higher ratio is better."""
     return {
         f"{title}: {line.what} : {line.floor}": [float(line.times_faster), line.ratio]
         for title, lines in tables
@@ -91,7 +91,7 @@ def ratios(tables: Iterable[tuple[str, Sequence[Line]]]) -> dict[str, list[float
 
 
 def regressions(before: dict[str, list[float]], now: dict[str, list[float]]) -> list[str]:
-    """Print and return the lines of both that became more than 10 % worse."""
+    """Print and return the lines in both tables whose ratio became more than 10 % worse."""
     found = []
     for name in sorted(before.keys() & now.keys()):
         higher, was = before[name]

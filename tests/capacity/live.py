@@ -1,4 +1,4 @@
-"""Counting on a live server what a statement adds: rows of every catalog and files, on each instance by itself."""
+"""Count on a live server what a statement adds: rows of every catalog and files, separately on each instance."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gpcatalog.model.server import identify
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
-# rows that others write while we count: statistics and operations of catalogs themselves, other databases in shared catalogs
+# conditions that exclude rows of other sessions: statistics and operations of the catalogs, and other databases in shared catalogs
 _OURS = {
     "pg_statistic": "starelid >= 16384",
     "pg_stat_last_operation": "objid >= 16384",
     "pg_shdepend": "dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())",
 }
-# the cluster's own books, not relations'
+# catalogs of the cluster, not of relations
 _NOT_COUNTED = {
     "gp_segment_configuration",
     "gp_configuration_history",
@@ -29,7 +29,7 @@ _NOT_COUNTED = {
     "gp_version_at_initdb",
 }
 _SHARED_TABLESPACE = 1664
-# what a relation may have rows in; the others are compared once, over the whole walk
+# catalogs in which a relation can have rows; the others are compared once, after all cases
 RELATION_CATALOGS = frozenset(
     """
     gp_distribution_policy gp_fastsequence gp_partition_template pg_appendonly pg_attrdef pg_attribute pg_attribute_encoding pg_class
@@ -40,9 +40,9 @@ RELATION_CATALOGS = frozenset(
 
 
 class Live:
-    """One database of a live server: a connection to work with and one straight to every instance.
+    """One database of a live server: a connection for statements, and a direct connection to every instance.
 
-    instances: content id → connection; -1 is the coordinator or the PostgreSQL server, primaries are reached in utility mode
+    instances: content ID → connection; -1 is the coordinator or the PostgreSQL server, connections to primaries are in utility mode
     """
 
     def __init__(self, dsn: str, stack: ExitStack) -> None:
@@ -58,7 +58,7 @@ class Live:
         self.banner = str(banner)
         self.generation = self.server.generation
         if self.server.greenplum:
-            # statistics come when we ask for them
+            # no automatic statistics
             self.dsn = make_conninfo(dsn, options="-c gp_autostats_mode=none")
             self.work.execute("SET gp_autostats_mode = none")
         self.instances: dict[int, Connection] = {}
@@ -75,7 +75,7 @@ class Live:
         return self.stack.enter_context(conn)
 
     def session(self) -> Connection:
-        """One more session, to be closed by who asked, whose transactions are its own."""
+        """Another session with its own transactions; the caller closes it."""
         session = psycopg.connect(self.dsn)
         if self.schema:
             session.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(self.schema)))
@@ -99,7 +99,7 @@ class Live:
         ]
 
     def _catalogs(self) -> list[str]:
-        # shared catalogs belong to every database at once: of those only pg_shdepend has rows of relations
+        # shared catalogs belong to all databases: only pg_shdepend among them has rows of relations
         found = self.work.execute(
             "SELECT relname FROM pg_catalog.pg_class WHERE relnamespace = 11 AND relkind = 'r' "
             "AND (reltablespace <> %s OR relname = 'pg_shdepend') ORDER BY relname",
@@ -108,7 +108,7 @@ class Live:
         return [str(name) for (name,) in found if name not in _NOT_COUNTED]
 
     def count(self, *, everything: bool = False) -> dict[int, Counter[str]]:
-        """Rows of catalogs of relations, or of every one, and as "files" those that belong to no catalog: by content id."""
+        """Rows of the catalogs of relations (or of all catalogs), and as "files" the files that belong to no catalog; by content ID."""
         query = sql.SQL(" UNION ALL ").join(
             sql.SQL("SELECT {}, count(*) FROM {}").format(
                 sql.Literal(name), sql.Identifier("pg_catalog", name)
@@ -135,7 +135,7 @@ class Live:
 def added(
     before: dict[int, Counter[str]], after: dict[int, Counter[str]]
 ) -> dict[int, dict[str, int]]:
-    """What came on each instance, by catalog; what stayed as it was is left out."""
+    """Added rows and files on each instance, by catalog; unchanged catalogs are left out."""
     return {
         content: {
             name: after[content][name] - n
@@ -148,7 +148,7 @@ def added(
 
 @contextmanager
 def own_database(dsn: str, name: str) -> Iterator[Live]:
-    """A database of our own on the server that `dsn` reaches, dropped afterwards: its catalogs are quiet."""
+    """A new database on the server of `dsn`, dropped afterwards: no other session changes its catalogs."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
         conn.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
@@ -157,9 +157,8 @@ def own_database(dsn: str, name: str) -> Iterator[Live]:
         with ExitStack() as stack:
             yield Live(here, stack)
     finally:
-        with psycopg.connect(
-            here, autocommit=True
-        ) as conn:  # prepared transactions outlive their session
+        # prepared transactions remain after their session
+        with psycopg.connect(here, autocommit=True) as conn:
             for (gid,) in conn.execute(
                 "SELECT gid FROM pg_prepared_xacts WHERE database = current_database()"
             ).fetchall():

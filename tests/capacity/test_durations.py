@@ -1,4 +1,4 @@
-"""Time of statements: predicted, against what was measured on live servers and recorded."""
+"""Predicted time of statements against recorded measurements of live servers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from gpcatalog.model.storage import Storage
 from tests.bench import seconds as bench
 
 WITHIN = 2.0
-NOISE = 0.005  # seconds: what a process start or a flush may take
-SHARE = 0.97  # of the measurements; single ones were slow
+NOISE = 0.005  # seconds that a process start or a flush may take
+SHARE = 0.97  # of the measurements; single measurements were slow
 SERVERS = [one.name for one in generations.GENERATIONS]
 
 
 def measured(server: str) -> dict[tuple[str, int, int, int, str], list[float]]:
-    """Seconds at the speed of the test servers, by storage, columns, indexes, leaves, statement."""
+    """Measured seconds at the speed of the test servers, by storage, columns, indexes, leaves, statement."""
     found = defaultdict(list)
     path = Path(bench.recording(server).path)
     for *shape, _, what, took, pace in json.loads(path.read_text())["entries"]:
@@ -63,7 +63,7 @@ def test_recorded_times_are_within_a_factor_of_two(server: str) -> None:
 
 @pytest.mark.parametrize("fold", range(4))
 def test_shapes_that_the_figures_do_not_know(fold: int) -> None:
-    """Figures fitted without a quarter of the shapes predict these."""
+    """Figures fitted without a quarter of the shapes predict the times of this quarter."""
     shapes = sorted({tuple(key[1:4]) for server in bench.SERVERS for key in measured(server)})
     without = set(shapes[fold::4])
     fitted = bench.figures(without)
@@ -85,7 +85,7 @@ def test_shapes_that_the_figures_do_not_know(fold: int) -> None:
 
 
 def test_figures_are_those_of_the_recorded_times() -> None:
-    """The generator writes the table that is in the program."""
+    """The figures in the program are those that the generator computes from the recorded times."""
     text = bench.FIGURES.read_text()
     assert text[text.index("FIGURES: ") :] == bench.table()
 
@@ -152,7 +152,7 @@ def test_a_new_column_needs_a_file_in_each_filled_leaf(server: str) -> None:
 
 
 def test_levels() -> None:
-    """CREATE reads the list of one parent for each partition; other statements go over all."""
+    """CREATE reads the partition list of one parent for each partition; other statements process all partitions."""
     shape = Shape(Storage.HEAP, 20)
 
     def took(server: str, action: Action, leaves: int, widest: int = 0) -> float:
@@ -167,7 +167,7 @@ def test_levels() -> None:
         assert took(server, Action.DROP, 5000, 50) == took(server, Action.DROP, 5000)
         assert took(server, Action.ADD, 5000, 50) == took(server, Action.ADD, 50)
     assert took("gp6", Action.ADD, 5000, 50) == took("gp6", Action.ADD, 5000)
-    # PostgreSQL 15: 10 × 200 leaves in 1.43 s, 40 × 50 in 1.37 s; of one level 5.2 s
+    # PostgreSQL 15: 10 × 200 leaves in 1.43 s, 40 × 50 in 1.37 s; 2000 leaves of one level in 5.2 s
     assert 1.43 / 2 < took("pg15", Action.CREATE, 2000, 200) < 1.43 * 2
     assert 1.37 / 2 < took("pg15", Action.CREATE, 2000, 50) < 1.37 * 2
 

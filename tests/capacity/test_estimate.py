@@ -1,4 +1,4 @@
-"""The command `estimate`: flags, a live table, text, JSON, and a file system's rates."""
+"""The command `estimate`: options, a live table, text, JSON, and the rates of a file system."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_json_agrees_with_the_model() -> None:
 def test_tables_multiply_and_partitions_nest() -> None:
     one, ten = (as_json(*HUNDRED, "--tables", n)["storages"][0] for n in ("1", "10"))  # type: ignore[index]
     assert ten["segment"] == {c: n * 10 for c, n in one["segment"].items()}
-    assert ten["locks"] == one["locks"]  # of a statement over one of them
+    assert ten["locks"] == one["locks"]  # locks of a statement on one of the tables
     nested = as_json("--server", "pg18", "--columns", "5", "--partitions", "12x31", "--default")
     assert (nested["leaves"], nested["intermediates"]) == (12 * 32, 12)
     assert [x["storage"] for x in nested["storages"]] == ["heap"]  # type: ignore[union-attr, index]
@@ -133,7 +133,7 @@ def test_limits_are_told_with_their_source() -> None:
 def test_a_limit_is_told_from_the_first_leaf_over_it(
     limit: limits.Limit, words: tuple[str, ...]
 ) -> None:
-    # many tables, so that no table has too many leaves by itself
+    # many tables, so that no single table has too many leaves
     assert limit.value % 1000 == 0
     tables = str(limit.value // 1000)
     for leaves, over in ((1000, False), (1001, True), (500, False)):
@@ -242,7 +242,7 @@ def test_a_measured_rate_replaces_the_published_ones(tmp_path: Path) -> None:
 
 
 def check(dsn: str) -> None:
-    """What the command says of a live table is what making it added to the catalogs."""
+    """The rows that the command reports for a live table are those that its creation added to the catalogs."""
     with own_database(dsn, "capacity_estimate") as live:
         gen = generation(live.generation)
         keys = Keys(live)
@@ -325,7 +325,7 @@ def test_live_table_of_postgresql_19(pg19_dsn: str) -> None:
 
 
 def test_rows_by_hand_for_one_leaf() -> None:
-    # the model is tested elsewhere; this holds that the command hands it the TOAST flag
+    # the model is tested elsewhere; this checks that the command passes the TOAST option to it
     bare, toasted = (
         as_json("--server", "gp6", "--columns", "3", flag)["storages"][0]["segment"]
         for flag in ("--no-toast", "--toast")

@@ -1,6 +1,6 @@
-"""Every figure of the program, one a line: a figure that changes by accident shows here, next to its source.
+"""All figures of the program, one per line with its source, so that an accidental change is visible.
 
-GPCATALOG_TEST_UPDATE=1 writes tests/capacity/golden/figures.txt anew; look at the difference, and at the source that it names.
+GPCATALOG_TEST_UPDATE=1 rewrites tests/capacity/golden/figures.txt; review the difference, and the source that it names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ GOLDEN = Path(__file__).parent / "golden/figures.txt"
 
 
 def lines(name: str, value: Any) -> Iterator[str]:
-    """`name: value` for everything that a value holds."""
+    """`name: value` for each figure in a value."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         for f in dataclasses.fields(value):
             yield from lines(f"{name}.{f.name}", getattr(value, f.name))
@@ -35,7 +35,7 @@ def lines(name: str, value: Any) -> Iterator[str]:
 
 
 def figures() -> str:
-    """All figures, as the file keeps them."""
+    """All figures, as text in the format of the file."""
     found = []
     for module in (limits, seconds, generation, bloat, toast):
         title = module.__name__.rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""Limits carry their source, and the laws go through the published points."""
+"""Each limit has a source, and the formulas match the published figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpcatalog.errors import CatalogError, Exit
 
 def test_every_figure_is_registered_once_and_names_its_source() -> None:
     declared = [x for x in vars(limits).values() if isinstance(x, limits.Limit)]
-    assert len(declared) == len(limits.ALL) > 60  # a repeated id would make the registry shorter
+    assert len(declared) == len(limits.ALL) > 60  # a duplicate ID would make the registry shorter
     for figure in declared:
         assert figure.source, figure.id
         assert figure.value > 0, figure.id

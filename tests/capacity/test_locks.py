@@ -1,4 +1,4 @@
-"""Predicted locks against those that live servers hold at the end of a statement."""
+"""Predicted locks against the locks that live servers hold at the end of a statement."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cases(gen: Generation) -> Iterator[Case]:
 
 
 def held(live: Live, session: psycopg.Connection[tuple[object, ...]]) -> dict[int, int]:
-    """Relations of ours that a session has locked: by content id."""
+    """Number of locked relations of the test database in a session, by content ID."""
     if live.server.greenplum:
         (number,) = session.execute("SHOW gp_session_id").fetchone() or (0,)
         query = _HELD.format(content="gp_segment_id", session=f"mppsessionid = {int(str(number))}")
@@ -103,7 +103,7 @@ def check(dsn: str) -> None:
 
 @pytest.mark.parametrize("path", recorded("locks"), ids=lambda p: p.stem)
 def test_locks_equal_what_was_counted(path: Path) -> None:
-    """Needs no server: the counts of the last recording."""
+    """Predicted locks equal the recorded counts; needs no server."""
     gen = generation(path.stem.rpartition("_")[2])
     known = {str(case): case for case in cases(gen)}
     entries = read(path)

@@ -1,4 +1,4 @@
-"""The cost model against live servers: every predicted row and file is counted, and has to be equal."""
+"""The cost model against live servers: the predicted numbers of rows and files must equal the counted numbers."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tests.recorded import Recording, by_instance, read, recorded, share, some_o
 from .live import RELATION_CATALOGS, Live, added, own_database
 
 HEAP, AO_ROW, AO_COLUMN = Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN
-SPAN = 1000  # of every range partition
-DEFAULT_BASE = 900_000  # a key that only a default partition takes
+SPAN = 1000  # length of every range partition
+DEFAULT_BASE = 900_000  # a key that only a default partition accepts
 BASES = (0, SPAN, 2 * SPAN, 3 * SPAN, DEFAULT_BASE)
 BATCHES = 6
 
@@ -43,7 +43,7 @@ _CLAUSE = {
 
 @dataclass(frozen=True)
 class Case:
-    """One table to make: a shape, and the partitions it gets (none: a plain table)."""
+    """One table to create: a shape, and its partitions (none: a plain table)."""
 
     shape: Shape
     parts: tuple[int, ...] = ()
@@ -52,7 +52,7 @@ class Case:
     declarative: bool = False
     ctas: bool = False
     deleted: int = 0  # segfiles in which rows are deleted before VACUUM
-    brief: bool = False  # only compared while empty: what it is about shows in its catalog rows
+    brief: bool = False  # only compared while empty: its catalog rows are enough to check it
 
     def relations(self) -> dict[Shape, int]:
         if not self.parts:
@@ -94,7 +94,7 @@ class Case:
 
 
 def shapes(gen: Generation) -> Iterator[Case]:
-    """Storage × columns × toastable × index × partitioned, and the odd ones."""
+    """Storage × columns × toastable × index × partitioned, and special cases."""
     for storage in gen.storages:
         ao = storage.append_optimized
         plain, one, two = (), (Index(1),), (Index(2), Index(1))
@@ -138,7 +138,7 @@ def shapes(gen: Generation) -> Iterator[Case]:
                 Case(shape, (2,), (True,)),
                 Case(shape, (2, 2), (False, False)),
             ]
-        # a unique key holds every partition key
+        # a unique key contains every partition key
         odd = [Case(replace(basic, indexes=(x,)), (2,), (True,)) for x in constraints]
         odd += [
             Case(replace(basic, indexes=(x,)), (2, 2), (True, False))
@@ -163,19 +163,19 @@ def shapes(gen: Generation) -> Iterator[Case]:
             yield from trees
         else:
             yield from trees if gen.greenplum else ()
-            # beside the classic form, which makes the same, every second one is enough
+            # every second case is enough: the classic syntax creates the same tables
             yield from [replace(x, declarative=True) for x in trees if not x.template][
                 :: 2 if gen.greenplum else 1
             ]
 
 
-# --- making them ---------------------------------------------------------------------------------------------------------
+# --- creating the tables -------------------------------------------------------------------------------------------------
 
 
 class Keys:
-    """Distribution keys with a known home: every INSERT gives each segment one row a leaf, no more.
+    """Distribution keys whose segment is known: every INSERT adds exactly one row per leaf to each segment.
 
-    So few rows matter: an autovacuum must not find a reason to ANALYZE a table while it is being looked at.
+    The number of rows must be this small, so that autovacuum has no reason to ANALYZE a table while it is examined.
     """
 
     def __init__(self, live: Live) -> None:
@@ -195,13 +195,13 @@ class Keys:
             self.homes[base] = list(found.values())
 
     def batch(self, base: int, number: int) -> list[int]:
-        """One key for each segment, at `base` or up to 99 above, that no other batch has."""
+        """One key for each segment, from `base` to `base` + 99, that no other batch contains."""
         return [keys[number] for keys in self.homes[base]]
 
 
 @dataclass
 class Table:
-    """A case on its way through its states."""
+    """The table of a case, and the statements that change its state."""
 
     case: Case
     name: str
@@ -213,7 +213,7 @@ class Table:
         s = self.case.shape
         parts = []
         for i in range(1, s.columns + s.dropped + 1):
-            # the first columns are keys; the last are the ones to drop
+            # the first columns are keys; the last columns are dropped later
             words = [f"c{i}", "text" if self._text(i) else "int"]
             if i > 1 and i <= s.not_null + 1:
                 words.append("NOT NULL")
@@ -226,7 +226,7 @@ class Table:
         return ", ".join(parts + constraint)
 
     def _keys(self, index: Index) -> str:
-        # a unique key holds the distribution key and the partition keys
+        # a unique key contains the distribution key and the partition keys
         return ", ".join(f"c{i}" for i in range(1, index.columns + 1))
 
     def create(self) -> list[str]:
@@ -266,7 +266,7 @@ class Table:
             made = ["SET ROLE capacity_owner", *made, "RESET ROLE"]
         return made
 
-    # level by level the key is c1, c2, c3
+    # the partition keys of the levels are c1, c2, c3
     def _declared(self, parent: str, depth: int, clause: str) -> list[str]:
         case, made = self.case, []
         last = depth + 1 == len(case.parts)
@@ -303,7 +303,7 @@ class Table:
         return f"{header} ({body(0)})"
 
     def _leaf_values(self) -> list[tuple[int, ...]]:
-        """A base value of each partition key for every leaf."""
+        """For every leaf, a base value of each partition key."""
         found: list[tuple[int, ...]] = [()]
         for n, default in zip(self.case.parts, self.case.defaults, strict=True):
             found = [
@@ -314,7 +314,7 @@ class Table:
         return found
 
     def _text(self, column: int) -> bool:
-        # the first three may be keys
+        # the first three columns may be keys
         s = self.case.shape
         return s.toastable and (column > 3 or (s.columns <= 3 and column == s.columns))
 
@@ -322,7 +322,7 @@ class Table:
         return "'x'" if self._text(column) else str(number)
 
     def insert(self) -> str:
-        """A row for every leaf on every segment, with keys that no earlier batch had."""
+        """INSERT of a row for every leaf on every segment, with keys that no earlier batch contains."""
         columns = range(1, self.case.shape.columns + 1)
         rows = []
         for path in self._leaf_values() if self.case.parts else [(0,)]:
@@ -336,7 +336,7 @@ class Table:
         return f"INSERT INTO {self.name} ({', '.join(f'c{i}' for i in columns)}) VALUES {', '.join(rows)}"
 
     def delete(self, batches: tuple[int, ...]) -> str:
-        """Away with the rows of those batches of a plain table."""
+        """DELETE of the rows of these batches of a plain table."""
         keys = [key for number in batches for key in self.keys.batch(0, number)]
         return f"DELETE FROM {self.name} WHERE c1 IN ({', '.join(map(str, keys))})"
 
@@ -345,11 +345,11 @@ class Table:
 
 
 def predicted(gen: Generation, case: Case, use: Use, content: int) -> dict[str, int]:
-    """Rows by catalog, and files, that the model gives one instance."""
+    """Rows by catalog, and files, that the model predicts for one instance."""
     instance = Instance.COORDINATOR if content < 0 else Instance.SEGMENT
     total: Counter[str] = Counter()
     for shape, number in case.relations().items():
-        # rows go to leaves, VACUUM comes to parents as well
+        # only leaves store rows, but VACUUM also processes parents
         state = replace(use, rows=use.rows and not shape.place.parent)
         total.update(
             {
@@ -364,12 +364,12 @@ def predicted(gen: Generation, case: Case, use: Use, content: int) -> dict[str, 
 
 
 def changed(use: Use) -> dict[str, object]:
-    """Fields of a use that are not the default ones."""
+    """Fields of a use that do not have their default values."""
     return {k: v for k, v in asdict(use).items() if v != getattr(Use(), k)}
 
 
 class Walk:
-    """All cases of a server, and where they differ."""
+    """The comparison of all cases of a server, and their differences."""
 
     def __init__(self, live: Live) -> None:
         self.live = live
@@ -387,7 +387,7 @@ class Walk:
         self.compared += 1
         for content, rows in found.items():
             if use.rows and case.shape.storage is HEAP and not case.parts:
-                # how many pages the rows take decides about a free space map; the model is told, not asked
+                # whether there is a free space map depends on the pages of the rows: their size is input of the model, not predicted
                 size = (
                     self.live.instances[content]
                     .execute("SELECT pg_catalog.pg_relation_size(%s)", [f"work.{name}"])
@@ -418,7 +418,7 @@ class Walk:
         self.recording.add([str(case), state, by_instance(counted)])
 
     def writers(self, *statements: str) -> None:
-        """All at work at the same time."""
+        """Run the statements in concurrent transactions."""
         sessions = [self.live.session() for _ in statements]
         try:
             for session, statement in zip(sessions, statements, strict=True):
@@ -454,7 +454,7 @@ class Walk:
         run(table.insert().encode())
         self.compare(case, name, "filled", Use(rows=True))
         if self.gen.greenplum:
-            # with rows to delete each has a batch to lose and one to keep
+            # if rows are deleted, each writer has one batch to delete and one to keep
             count = max(2, case.deleted)
             self.writers(
                 *(
@@ -465,7 +465,7 @@ class Walk:
             self.compare(case, name, f"{count} writers", Use(rows=True, segfiles=count))
         segfiles = count if self.gen.greenplum else 1
         if case.deleted:
-            # the first writer's segfile, then the second's
+            # the segfile of the first writer, then that of the second
             run(
                 table.delete(
                     ((0,), (0, 2), (0, 2, 4))[case.deleted - 1] if self.gen.greenplum else (0,)
@@ -504,7 +504,7 @@ def check(dsn: str) -> None:
             live.work.execute("DROP ROLE capacity_owner")
     print(f"{walk.gen.name}: {walk.compared} cases compared, {len(walk.differences)} differences")
     assert walk.differences == []
-    # no catalog grew that the walk did not look at
+    # only the compared catalogs have grown
     assert others <= {*RELATION_CATALOGS, "files"}
     assert walk.compared >= (200 if walk.gen.greenplum else 60) // share()
     walk.recording.save()
@@ -512,7 +512,7 @@ def check(dsn: str) -> None:
 
 @pytest.mark.parametrize("path", recorded("capacity"), ids=lambda p: p.stem)
 def test_model_equals_what_was_counted(path: Path) -> None:
-    """Needs no server: the counts of the last recording."""
+    """Predictions equal the recorded counts; needs no server."""
     gen = generation(path.stem.rpartition("_")[2])
     cases = {str(case): case for case in shapes(gen)}
     entries = read(path)

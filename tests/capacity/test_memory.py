@@ -1,4 +1,4 @@
-"""Memory of sessions: predicted, and counted by the operating system on live servers."""
+"""Predicted memory of sessions against measurements by the operating system on live servers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.conftest import fresh_database
 from tests.live_report import report_of
 from tests.recorded import FIXTURES
 
-LEAVES, COLUMNS = 100, 33  # not of the shapes that the figures were measured with
+LEAVES, COLUMNS = 100, 33  # not a shape with which the figures were measured
 WITHIN = 1.5
 CASES = [
     (fixture, storage)
@@ -35,7 +35,7 @@ def test_sessions_keep_what_is_predicted(
     seen = 0
     measure.skip_unreadable(dsn)
     for touch, own, there in measure.measurements(dsn, shape, LEAVES):
-        said = memory.kept(FIXTURES[fixture], shape, LEAVES, touch)
+        said = memory.kept_bytes(FIXTURES[fixture], shape, LEAVES, touch)
         for counted, predicted in ((own, said.coordinator), (there, said.segment)):
             assert (counted is None) == (predicted is None)
             if counted is not None and predicted is not None:
@@ -67,7 +67,7 @@ def test_plans_need_as_much_of_statement_mem_as_predicted(
             conn.execute(f"SET statement_mem = '{int(needed * 1.02)}kB'")
             conn.execute(f"EXPLAIN {query}")
             if times > 1:
-                continue  # a join whose sides do not run at the same time needs less
+                continue  # a join needs less if its sides do not run at the same time
             conn.execute(f"SET statement_mem = '{int(needed * 0.98)}kB'")
             with pytest.raises(psycopg.Error, match="insufficient memory reserved"):
                 conn.execute(f"EXPLAIN {query}")
@@ -78,7 +78,7 @@ def test_plans_need_as_much_of_statement_mem_as_predicted(
     assert report.session_memory.beyond == 1
     found = next(f for f in rules.run(report) if f.rule == "statement-memory")
     assert "public.walled" in found.relations
-    with psycopg.connect(dsn, autocommit=True) as conn:  # the remedy that it prints
+    with psycopg.connect(dsn, autocommit=True) as conn:  # the remedy that the rule prints
         conn.execute("SET optimizer = off")
         with pytest.raises(psycopg.Error, match="insufficient memory reserved"):
             conn.execute("SELECT count(*) FROM walled").fetchall()

@@ -1,4 +1,4 @@
-"""The cost model by itself: published figures, linearity, monotony, refusals."""
+"""The cost model without servers: published figures, linearity, monotonicity, refusals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ AOCO_100 = Shape(Storage.AO_COLUMN, 100)
 
 @st.composite
 def possible(draw: st.DrawFn) -> tuple[str, Shape]:
-    """A generation and a shape it can have."""
+    """A generation and a shape that is possible on it."""
     gen = GENERATIONS[draw(st.sampled_from(sorted(GENERATIONS)))]
     storage = draw(st.sampled_from(gen.storages))
     plain = gen.rule_catalogs and storage.append_optimized
@@ -59,7 +59,7 @@ def possible(draw: st.DrawFn) -> tuple[str, Shape]:
 
 
 def test_the_published_hundred_columns() -> None:
-    # 100 + 33 technical columns without TOAST, about 6 files a leaf with it, one more a column at the first row
+    # 100 + 33 technical columns without TOAST; about 6 files per leaf with TOAST, and one more per column at the first row
     assert relation_rows("gp6", AOCO_100)["pg_attribute"] == 133
     assert relation_files("gp6", replace(AOCO_100, toastable=True)) == 6
     assert [relation_files("gp6", AOCO_100, use) for use in (EMPTY, FILLED, SECOND_WRITER)] == [
@@ -163,7 +163,7 @@ def test_a_tree_counts_every_relation(
     assert {
         place: sum(n for x, n in found.items() if x.place is place) for place in wanted
     } == wanted
-    # as many leaves of the same kind cost the same, however they are reached
+    # the cost depends only on the number of relations of each shape
     cost = tree_cost(server, found)
     assert cost.files == sum(relation_files(server, x) * n for x, n in found.items())
     assert all(n >= 0 for side in (cost.coordinator, cost.segment) for n in side.values())

@@ -1,4 +1,4 @@
-"""Shapes of a live table, from rows as the probes read them; needs no server."""
+"""Shapes of a live table, derived from rows as the probes read them; needs no server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpcatalog.capacity.model import Index, Place, Shape
 from gpcatalog.model.storage import Storage
 
 OWNER = 16_400
-# int, text, and one that was dropped
+# an int column, a text column, and a dropped column
 COLUMNS: list[dict[str, Any]] = [
     {
         "type": kind,
@@ -62,7 +62,7 @@ def test_a_plain_table(server: str) -> None:
     )
     assert (shape.columns, shape.dropped, shape.indexes) == (2, 1, OWN)
     assert (shape.not_null, shape.defaults, shape.checks, shape.owned) == (2, 1, 2, True)
-    assert shape.toastable  # as it is, though no column calls for it any more
+    assert shape.toastable  # the TOAST table exists, although no column needs it any more
 
 
 def test_a_table_of_the_bootstrap_role_has_no_row_for_its_owner() -> None:
@@ -71,7 +71,7 @@ def test_a_table_of_the_bootstrap_role_has_no_row_for_its_owner() -> None:
 
 
 def two_levels(storage: str, root: str) -> list[dict[str, Any]]:
-    """A root, two intermediates of which one is the default, and a leaf below each; of one leaf the indexes differ."""
+    """A root, two intermediates (one is the default partition), and leaves below them; one leaf has other indexes."""
     return [
         relation(1, "root", storage=root, toast=True),
         relation(2, "intermediate", level=1, parent=1, storage=root),
@@ -92,9 +92,9 @@ def test_two_levels(server: str, storage: str, root: str) -> None:
     for shape in found:
         by_place.setdefault(shape.place, []).append(shape)
     (top,) = by_place[Place.ROOT]
-    # a root that stores nothing is taken as its leaves are
+    # the storage of a root without rows is that of its leaves
     assert (top.storage, top.bounds, top.levels) == (Storage(storage), 0, 2)
-    # what the table of a root says of TOAST holds where it is a table of its own
+    # the TOAST flag of a root counts only if the root is a table itself
     assert top.toastable is generation(server).root_is_table
     assert sorted(s.bounds for s in by_place[Place.INTERMEDIATE]) == [0, 1]
     assert all(s.levels == 1 for s in by_place[Place.INTERMEDIATE])
@@ -107,7 +107,7 @@ def test_two_levels(server: str, storage: str, root: str) -> None:
 
 def test_checks_that_greenplum_6_makes_of_bounds_are_not_the_tables() -> None:
     rows = two_levels("heap", "heap")
-    # asked for one leaf, which has a check for its bounds and one for those of its parent
+    # for one leaf, which has a check for its own bounds and one for the bounds of its parent
     for oid, checks, own in ((4, 3, 1), (5, 2, 1), (4, 0, 0)):
         found = shapes("gp6", oid, rows, COLUMNS, INDEXES, checks)
         assert {s.checks for s in found} == {own}
@@ -120,4 +120,4 @@ def test_a_table_without_indexes_and_columns() -> None:
     assert (shape.columns, shape.dropped, shape.indexes) == (0, 0, ())
     other = relation(1, "table", indexes=0, index_columns=0)
     (shape,) = shapes("gp7", 1, [other], COLUMNS, INDEXES, 0)
-    assert shape.indexes == ()  # of a leaf that lacks the table's
+    assert shape.indexes == ()  # a leaf without the indexes of its table

@@ -1,4 +1,4 @@
-"""The rule for TOAST relations against live servers, around its boundary."""
+"""The rule for TOAST relations against live servers, near its limit."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _TYPES = """
     name, name, name, name | oidvector | oidvector, varchar(10) | int2vector, int
 """
 TABLES = [x.strip() for line in _TYPES.strip().splitlines() for x in line.split(" | ")]
-# one fixed column more or less around the limit of a page's quarter
+# one fixed-length column more or less near the limit of a quarter of a page
 TABLES += [f"varchar({n}), {', '.join(['int'] * k)}" for n in (480, 1990) for k in range(10, 60, 7)]
 TABLES += [", ".join(["varchar(10)"] * k) for k in (45, 46, 47, 180, 184, 185, 186, 187, 188, 190)]
 
 
 def check(dsn: str) -> None:
-    """Every table of TABLES has a TOAST relation just where the rule says so."""
+    """Check that a table of TABLES has a TOAST relation exactly if the rule predicts it."""
     wrong, with_toast = [], 0
     with own_database(dsn, "capacity_toast") as live:
         gen = generation(live.generation)
@@ -56,13 +56,13 @@ def check(dsn: str) -> None:
 
 
 def _plain(columns: list[tuple[str, int]]) -> list[str]:
-    """Types of varying length that are never stored elsewhere."""
+    """Types of variable length that are never stored out of line."""
     return [name for name, _ in columns if name in ("oidvector", "int2vector")]
 
 
 @pytest.mark.parametrize("path", recorded("toast"), ids=lambda p: p.stem)
 def test_rule_is_what_was_seen(path: Path) -> None:
-    """Needs no server: the tables of the last recording."""
+    """The rule agrees with the recorded tables; needs no server."""
     gen = generation(path.stem.rpartition("_")[2])
     entries = read(path)
     assert [types for types, _, _ in entries] == TABLES
@@ -72,7 +72,7 @@ def test_rule_is_what_was_seen(path: Path) -> None:
 
 
 def _split(types: str) -> list[str]:
-    """Types of a list, whose modifiers hold commas as well."""
+    """Split a list of types; their modifiers may also contain commas."""
     found = [""]
     depth = 0
     for letter in types:

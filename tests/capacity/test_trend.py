@@ -1,4 +1,4 @@
-"""The band of a trend, by the exact distribution of Kendall's statistic."""
+"""The confidence band of a trend, checked with the exact distribution of Kendall's statistic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpcatalog.capacity.trend import fit
 
 
 def critical(n: int) -> int:
-    """The least value that Kendall's statistic of n points reaches by chance in at most 2.5 % of all orders: counted, not looked up."""
+    """Smallest value that Kendall's statistic of n points reaches by chance in at most 2.5 % of all orders: counted, not looked up."""
     inversions = [1]
     for size in range(2, n + 1):
         longer = [0] * (len(inversions) + size - 1)
@@ -33,7 +33,7 @@ def test_the_band_leaves_out_what_chance_makes(n: int) -> None:
     assert line is not None
     slopes = sorted((ys[j] - ys[i]) / (j - i) for i in range(n) for j in range(i + 1, n))
     assert line.points == n
-    # with N slopes in order the exact band begins at number (N - C + 2) / 2; the program's normal approximation may be one slope wider
+    # the exact band of N sorted slopes begins at slope (N - C + 2) / 2; the program's normal approximation may be one slope wider
     exact = (len(slopes) - critical(n) + 2) // 2
     assert line.low is not None
     assert line.high is not None

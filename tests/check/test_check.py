@@ -1,4 +1,4 @@
-"""The check: every rule fires where it should and not elsewhere; budgets, ignore comments, settings, totals."""
+"""The check: every rule reports only what it should; budgets, ignore comments, settings, totals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def numbered(leaves: int) -> str:
 
 
 def wide_table(leaves: int) -> str:
-    """Column-oriented, of 100 columns."""
+    """SQL that creates a column-oriented table of 100 columns."""
     columns = ", ".join(f"c{n} int" for n in range(99))
     return (
         f"CREATE TABLE t (a int, {columns}) {AOCO} DISTRIBUTED BY (a) PARTITION BY RANGE (a)"
@@ -55,7 +55,7 @@ def wide_table(leaves: int) -> str:
     )
 
 
-# rule → SQL where it fires, SQL where it does not, settings
+# rule, SQL for which it reports a finding, SQL for which it does not, settings
 CASES: list[tuple[str, str, str, dict[str, object]]] = [
     (
         "syntax-error",
@@ -261,7 +261,7 @@ def test_rule(rule: str, yes: str, no: str, settings: dict[str, object]) -> None
 
 
 def test_every_rule_is_tried() -> None:
-    # a fault of this program, and a baseline: tests/effects/test_baseline.py
+    # not tested here: errors of gpcatalog, and a rule that needs a baseline (tests/effects/test_baseline.py)
     apart = {"internal-error", "long-lock"}
     assert {case[0] for case in CASES} | apart == set(every())
 
@@ -285,7 +285,7 @@ def test_a_fault_at_one_statement_does_not_end_the_run(monkeypatch: pytest.Monke
 
 
 def test_a_table_that_exists_is_rejected() -> None:
-    """It is not counted twice, and the finding says what to do."""
+    """A table that exists already is not counted twice, and the finding contains a remedy."""
     report = check("CREATE TABLE t (a int);\nCREATE TABLE t (a int, b int);\n", server="postgres18")
     [finding] = report.findings
     assert "rejected by the server: t exists" in finding.finding.title
@@ -294,7 +294,7 @@ def test_a_table_that_exists_is_rejected() -> None:
 
 
 def test_transactions_that_do_not_end() -> None:
-    """psql rolls them back; a file is a session, whatever files it includes."""
+    """An open transaction is reported, because psql rolls it back; a file with the files that it includes is one session."""
     made = "CREATE TABLE t (a int);\n"
     for text, line in (
         (f"BEGIN;\n{made}", 1),
@@ -323,7 +323,7 @@ def test_transactions_that_do_not_end() -> None:
 
 
 def test_what_a_session_without_autocommit_rolls_back() -> None:
-    """It is a transaction that the first statement begins."""
+    """With AUTOCOMMIT off, the first statement begins a transaction, which ROLLBACK undoes."""
     made = "CREATE TABLE {} (a int);\n"
     report = check(
         "\\set AUTOCOMMIT off\n"
@@ -340,7 +340,7 @@ def test_what_a_session_without_autocommit_rolls_back() -> None:
 
 
 def test_a_query_buffer_that_is_reset() -> None:
-    r"""\r: what stands before it is not sent."""
+    r"""Text before \r is not sent to the server."""
     report = check("CREATE TABLE t (a int, \\r\nCREATE TABLE u (a int);", server="postgres18")
     assert list(report.findings) == []
     assert [s.table for s in report.statements] == ["u"]
@@ -353,7 +353,7 @@ def test_what_is_temporary_ends_with_its_session() -> None:
 
 
 def test_a_block_that_goes_on_behind_an_error() -> None:
-    """It may be meant: nothing is claimed of it."""
+    """A statement whose error the block catches is not reported: the error may be intended."""
     change = "ALTER TABLE t ADD PRIMARY KEY (a)"
     made = "CREATE TABLE t (a int PRIMARY KEY);\n"
     for text, there in (
@@ -364,7 +364,7 @@ def test_a_block_that_goes_on_behind_an_error() -> None:
 
 
 def test_another_database_has_other_tables() -> None:
-    r"""\connect: that a table exists is not claimed of another database."""
+    r"""After \connect to another database, a table is not assumed to exist there."""
     made = "CREATE TABLE t (a int);\n"
     for between, there in (("\\c other\n", False), ("\\c\n", True), ("\\c - alice\n", True)):
         rules = fired(made + between + made, server="postgres18")
@@ -396,7 +396,7 @@ def test_rewritten_leaves_include_partitions_that_a_statement_named() -> None:
 
 @pytest.mark.parametrize("levels", [400, 3000])
 def test_a_statement_with_too_many_levels_is_no_error(levels: int) -> None:
-    """A server reads some thousand levels."""
+    """A statement with too many levels is not understood, but not a syntax error: servers accept some thousand levels."""
     text = f"CREATE TABLE t (a int, CHECK ({'(' * levels}a > 0{')' * levels}));\nCREATE TABLE u (a int);"
     found = run([Source(text)], Settings(server="pg15"))
     rules = {f.finding.rule for f in found.findings}
@@ -523,9 +523,8 @@ def test_dumps_name_their_partitions() -> None:
         "(START (1) END (9) EVERY (1) WITH (tablename='t_first'), START (9) END (10) WITH (tablename='t_last', appendonly=false));"
     )
     assert report.total.leaves == 2
-    assert (
-        report.total.rows_segment["pg_appendonly"] == 2
-    )  # the root and the first: the last is heap
+    # the root and the first leaf: the last leaf is a heap table
+    assert report.total.rows_segment["pg_appendonly"] == 2
 
 
 def severities(sql: str, rule: str, **settings: object) -> list[tuple[int, str]]:
@@ -537,7 +536,7 @@ def severities(sql: str, rule: str, **settings: object) -> list[tuple[int, str]]
 
 
 def test_memory_is_told_where_a_limit_is_crossed() -> None:
-    """Once, not at every later statement; from 1 GB on as a warning."""
+    """Memory is reported once, not at every later statement; from 1 GB on as a warning."""
 
     def add(n: int) -> str:
         return f"ALTER TABLE t ADD PARTITION START ({n}) END ({n + 1}) {AOCO};"
@@ -561,14 +560,14 @@ def of(parent: str, name: str, n: int, more: str = "") -> str:
 
 
 def test_partitions_that_are_tables_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted at every level, attached ones too, and told once."""
+    """Partitions that are separate tables are counted at every level, attached ones too, and reported once."""
     monkeypatch.setattr(limits, "LEAVES_PER_TABLE", replace(limits.LEAVES_PER_TABLE, value=5))
     root = "CREATE TABLE t (a int, b int) PARTITION BY RANGE (a);"
     below = of("t", "m", 9, "PARTITION BY RANGE (b)") + of("m", "m1", 1) + of("m", "m2", 2)
     for name, sql, told in (
         ("flat", root + "".join(of("t", f"p{n}", n) for n in range(8)), [7]),
         ("five", root + "".join(of("t", f"p{n}", n) for n in range(5)), []),
-        # 1 root, 3 of two levels with two leaves, 3 leaves, and the sixth
+        # line 1: root; lines 2 to 4: a subtree with two leaves; lines 5 to 7: 3 leaves; line 8: the sixth leaf
         ("below", root + below + "".join(of("t", f"p{n}", n) for n in range(5)), [8]),
         ("at last below", root + "".join(of("t", f"p{n}", n) for n in range(4)) + below, [8]),
         (

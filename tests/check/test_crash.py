@@ -17,7 +17,7 @@ LIKE = "CREATE TABLE {name} (LIKE public.{source} INCLUDING ALL{more}) DISTRIBUT
 
 
 def test_like_of_row_oriented_tables_of_a_baseline(tmp_path: Path) -> None:
-    """Whether a column was added to them is not known."""
+    """LIKE of row-oriented tables of a baseline is reported, because it is not known whether a column was added to them."""
     _, *entries = read(FOLDER / "truth_gp7.json")
     file = collected(ReplaySession(Answers().load(entries)), tmp_path / "now.gpcatalog")
     known = Baseline(file)

@@ -1,4 +1,4 @@
-"""Time of the statements of a check: which action of the time model each one is, on how many leaves."""
+"""Time of the statements of a check: the action of the time model for each statement, and the number of leaves."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def test_statements_over_a_whole_table(sql: str, server: str) -> None:
     before = GREENPLUM if server.startswith("gp") else POSTGRES
     report = checked(f"{before}{sql};", server)
     if server == "gp6" and "TYPE" in sql:
-        assert report.statements[-1].seconds is None  # rows of encodings are not known
+        assert report.statements[-1].seconds is None  # encoding rows are not known
         return
     leaves = 101 if server.startswith("gp") else 20
     took = times * expected(server, action, leaves, columns, indexes)
-    # PostgreSQL counts the root too where all partitions are tables of their own
+    # on PostgreSQL, the root is counted, too, if all partitions are separate tables
     assert report.statements[-1].seconds == pytest.approx(took, rel=0.12)
 
 
@@ -89,7 +89,7 @@ def test_partitions_that_are_tables_of_their_own() -> None:
     report = checked(POSTGRES + "DROP TABLE t3;", "pg15")
     root, *leaves, gone = report.statements
     assert root.seconds == pytest.approx(expected("pg15", Action.CREATE, 1), abs=1e-4)
-    # all in one session: together they are one CREATE with all leaves
+    # all in one session: together they take as long as one CREATE with all leaves
     together = sum(one.seconds or 0 for one in (root, *leaves))
     assert together == pytest.approx(expected("pg15", Action.CREATE, 20), rel=0.05)
     assert gone.seconds == pytest.approx(expected("pg15", Action.DROP_PARTITION, 20), rel=0.05)
@@ -128,7 +128,7 @@ def test_text() -> None:
 
 
 def seconds(sql: str, server: str) -> float:
-    """Of the last statement, whose time is known."""
+    """Seconds of the last statement, which must be known."""
     found = checked(sql, server).statements[-1].seconds
     assert found is not None, sql
     return found

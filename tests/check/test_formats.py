@@ -1,4 +1,4 @@
-"""The check's command and output formats: exit codes, valid documents, text that harms no terminal."""
+"""The command `check` and its output formats: exit codes, valid documents, text that is safe for terminals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def git(folder: Path, *words: str) -> None:
-    """Run git in a folder, as somebody; skips the test where there is no git."""
+    """Run git in a folder, with a test user; skips the test if git is not installed."""
     if shutil.which("git") is None:
         pytest.skip("no git")
     subprocess.run(
@@ -126,9 +126,8 @@ def test_github(here: Path) -> None:
 def test_gitlab(here: Path) -> None:
     (here / "bad.sql").write_text(BAD * 2)
     issues = json.loads(call("bad.sql", "--format", "gitlab")[1])
-    assert (
-        len({i["fingerprint"] for i in issues}) == len(issues) == 5
-    )  # the second table exists already
+    # one of them: the second table exists already
+    assert len({i["fingerprint"] for i in issues}) == len(issues) == 5
     assert {i["severity"] for i in issues} <= {"info", "minor", "major", "critical", "blocker"}
 
 
@@ -150,9 +149,8 @@ def test_folders_globs_placeholders_and_order(here: Path) -> None:
     )
     code, out = call("migrations")
     assert code == 0
-    assert (
-        "2 files, 2 statements (2 parsed" in out
-    )  # what V2 makes V10 may drop: the order is that of versions
+    # files are ordered by version: V10 may drop what V2 creates
+    assert "2 files, 2 statements (2 parsed" in out
     assert call("migrations/V*.sql")[1] == out
     (here / "model.sql").write_text("SELECT * FROM {{ ref('x') }}")
     code, out = call("model.sql")
@@ -180,7 +178,7 @@ def test_folders_globs_placeholders_and_order(here: Path) -> None:
 def test_contexts_and_labels_of_liquibase(
     here: Path, given: tuple[str, ...], made: set[str]
 ) -> None:
-    """Without contexts or a label filter in use every changeset runs, as Liquibase has it; so does one without a context."""
+    """As in Liquibase, all changesets run if no contexts and no label filter are set, and a changeset without a context always runs."""
     heads = {
         "everywhere": "",
         "prod": " context:prod",
@@ -215,7 +213,7 @@ def test_files_that_psql_reads_and_files_that_nobody_reads(here: Path) -> None:
     code, out = call("ddl", "--format", "json")
     report = json.loads(out)
     assert code == 1
-    assert report["total"]["leaves"] == 3  # each file is counted once, however it is reached
+    assert report["total"]["leaves"] == 3  # each file is counted once
     assert report["total"]["complete"] is False
     said = [
         f["finding"]["title"] for f in report["findings"] if f["finding"]["rule"] == "file-not-read"
@@ -260,7 +258,7 @@ NAMES = [
     "setting", ["", "diff.mnemonicPrefix=true", "diff.noprefix=true", "core.quotePath=false"]
 )
 def test_diff_of_any_file_name(here: Path, setting: str) -> None:
-    """Names that git quotes; and lines of a file that look like the heading of another one's changes."""
+    """--diff reads file names that git quotes, and lines of a file that look like the diff header of another file."""
 
     git(here, "init", "-q")
     if setting:

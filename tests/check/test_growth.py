@@ -1,4 +1,4 @@
-"""Long files: twice as long is at most about twice the work, counted in calls, not in seconds."""
+"""Long files: twice the length needs at most about twice the work, measured in function calls, not in seconds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CASES: dict[str, Callable[[int], str]] = {
 
 
 def work(sql: str) -> int:
-    """Calls made while the text is checked."""
+    """Number of function calls while the text is checked."""
     calls = 0
 
     def count(frame: FrameType, event: str, argument: object) -> None:
@@ -62,6 +62,6 @@ def work(sql: str) -> int:
 
 @pytest.mark.parametrize("name", CASES)
 def test_work_grows_with_the_text(name: str) -> None:
-    work(CASES[name](40))  # what is made once is made
+    work(CASES[name](40))  # fill the caches
     small, large = work(CASES[name](200)), work(CASES[name](400))
     assert large < 2.6 * small, (small, large)

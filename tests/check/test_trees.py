@@ -1,4 +1,4 @@
-"""Leaves of a live table and of its partitions that a script adds are counted together."""
+"""Leaves that a script adds to a live table and to its partitions are counted together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""psql's variables and \if, and placeholders of migration tools: what psql itself does with the same script is the measure."""
+r"""psql's variables and \if, and placeholders of migration tools, compared with what psql does with the same script."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_as_psql(name: str, pg_dsn: str, tmp_path: Path) -> None:
 
 
 def test_a_value_that_is_missing() -> None:
-    """A clause or bound without a value makes the statement unknown, never an error, and names what to give."""
+    """If a clause or bound has no value, the statement is unknown, not an error, and the finding names the missing value."""
     text = (
         "CREATE TABLE t (a int) :DISTRIBUTED_BY;\nCREATE TABLE u (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (1) END (:days)"
         " EVERY (1));\nINSERT INTO t VALUES (:x);\nALTER TABLE t ADD COLUMN b text;\n"
@@ -135,7 +135,7 @@ def test_a_value_that_is_missing() -> None:
 
 
 def test_a_condition_that_is_not_known() -> None:
-    """Both branches are read: the first is counted, with the reason why the total is not complete."""
+    r"""If the condition of \if is not known, both branches are read: the first is counted, and the total is incomplete."""
     text = "\\if :gp\nCREATE TABLE t (a int);\n\\else\nCREATE TABLE t (a text);\nCREATE TABLE (a int);\n\\endif\nCREATE TABLE u (a int);\n"
     report = checked(text, {})
     assert [s.cost.complete for s in report.statements] == [False, False, False, True]
@@ -189,7 +189,7 @@ def test_property_files(name: str, text: str, here: Path) -> None:
         assert code == 1
         report = json.loads(out)
         assert report["statements"][0]["table"] == "s.t_s"
-        assert report["total"]["complete"] is False  # of the second statement
+        assert report["total"]["complete"] is False  # because of the second statement
         (error,) = [f for f in report["findings"] if f["finding"]["rule"] == "syntax-error"]
         assert (error["line"], error["column"]) == (2, 8)
         (folder / name).unlink()
@@ -223,7 +223,7 @@ def test_encodings(encoding: str, here: Path) -> None:
 
 
 def test_schemas() -> None:
-    """search_path decides where a table goes; DROP SCHEMA takes what is in it."""
+    """search_path determines the schema of a table; DROP SCHEMA … CASCADE drops the objects in it."""
     text = (
         "DROP SCHEMA IF EXISTS s CASCADE;\nCREATE SCHEMA s;\nSET search_path TO s, public;\nCREATE TABLE t (a int);\nCREATE VIEW v AS SELECT a FROM t;\n"
         "CREATE SEQUENCE q;\nSET search_path = public;\nCREATE TABLE t (a int, b text);\nALTER TABLE t ADD COLUMN c text;\nALTER TABLE s.t ADD COLUMN d int;\n"
@@ -236,7 +236,7 @@ def test_schemas() -> None:
 
 
 def test_undo_scripts(here: Path) -> None:
-    """Flyway's undo scripts in a folder are read, but no part of the change; named, they are."""
+    """Undo scripts of Flyway in a folder are read, but not counted; they are counted if they are named."""
     (here / "sql").mkdir()
     (here / "sql" / "V1__a.sql").write_text("CREATE TABLE t (a int) DISTRIBUTED BY (a);")
     (here / "sql" / "U1__a.sql").write_text("DROP TABLE t; DROP TABLE (;")
@@ -250,7 +250,7 @@ def test_undo_scripts(here: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 def test_changed_files_without_their_history(here: Path) -> None:
-    """An ALTER of a table that an earlier file creates: unknown without the folder, counted with it."""
+    """An ALTER of a table that an earlier file creates is unknown without the folder, and counted with it."""
 
     (here / "sql").mkdir()
     (here / "sql" / "1.sql").write_text(
@@ -273,7 +273,7 @@ def test_changed_files_without_their_history(here: Path) -> None:
 
 
 def test_a_name_without_its_value_costs_the_same() -> None:
-    """A schema or a part of a name decides nothing; a type, a clause or a bound does."""
+    """A schema or a part of a name without a value does not change the cost; a type, a clause or a bound does."""
     named = "CREATE TABLE ${schema}.t_${env} (a int);\nALTER TABLE ${schema}.t_${env} OWNER TO ${owner};\nCREATE INDEX ON ${schema}.t_${env} (a);\n"
     assert checked(named, {}).total.complete
     assert checked(named.replace("${schema}.t_${env}", ":schema.t"), {}).total.complete
@@ -288,7 +288,7 @@ def test_a_name_without_its_value_costs_the_same() -> None:
         assert report.errors == 0
 
 
-# what a review found: (text, values, tables that are counted, whether the count is complete)
+# cases from a review: (text, values, tables that are counted, whether the count is complete)
 REVIEWED = {
     "a lone quote": ("\\set '\n\\set \"\n\\set `\nCREATE TABLE t (a int);\n", {}, 1, True),
     "variables that name each other": ("\\set a ':b :b'\n\\set b ':a :a'\nCREATE TABLE t:a (b int);\nCREATE TABLE u (a int);\n", {}, None, False),
@@ -343,7 +343,7 @@ def test_reviewed(name: str) -> None:
 
 
 def test_a_file_included_twice(here: Path) -> None:
-    """psql runs it twice; its own branches end with it."""
+    r"""A file included twice runs twice, as in psql; an open \if of the file ends with the file."""
     (here / "main.sql").write_text(
         "\\set n 1\n\\i one.sql\n\\set n 2\n\\i one.sql\nCREATE TABLE u (a int) DISTRIBUTED BY (a);\n"
     )

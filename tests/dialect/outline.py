@@ -1,4 +1,4 @@
-"""A tree as one line of text: class names, and under them what they hold; the golden form of the corpus."""
+"""A parse tree as one line of text, with the class names and contents of the nodes; the expected output of the corpus."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PLAIN = (exp.Identifier, exp.Literal, exp.Heredoc)
 
 
 def outline(value: Any) -> str:
-    """The tree in short.
+    """The tree as one line of text.
 
     >>> outline(exp.Table(this=exp.Identifier(this="t", quoted=False), db=exp.Identifier(this="S", quoted=True)))
     'Table(this=t db="S")'

@@ -1,4 +1,4 @@
-"""Random statements made by walking the synopses, and small damage done to them."""
+"""Random statements that follow the synopses, and small random errors in them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PARTS_OF_STATEMENTS = frozenset(
 
 
 class Maker:
-    """Makes text of one edition's grammar."""
+    """Generates SQL text from the grammar of one edition."""
 
     def __init__(self, edition: Edition, seed: int) -> None:
         self.edition = edition
@@ -38,7 +38,7 @@ class Maker:
         self.depth = 0
 
     def pick(self, *choices: str) -> str:
-        """One of them."""
+        """One of the choices, at random."""
         return self.r.choice(choices)
 
     def name(self) -> str:
@@ -149,7 +149,7 @@ class Maker:
             self.depth -= 1
 
     def primitive(self, name: str) -> str:
-        """Text for what is read by hand."""
+        """Text for a part of the grammar that has a hand-written reader."""
         simple: dict[str, Callable[[], str]] = {
             "expr": self.expr, "b_expr": self.literal, "c_expr": self.name, "typename": self.type, "func_type": self.type,
             "select": self.select, "statement_body": self.select, "copy_query": self.select, "rule_statement": self.select,
@@ -196,7 +196,7 @@ class Maker:
         return f"{self.name()} {self.type()}{tail}"
 
     def rule(self, name: str) -> str:
-        """Text of a rule."""
+        """Text for a rule of the grammar."""
         definition = SYNOPSES.definitions.get(name)
         if definition is None:
             return self.primitive(name)
@@ -235,7 +235,7 @@ class Maker:
         return " ".join(o for o in out if o)
 
     def create_table(self) -> str:
-        """A table in this edition's own clauses."""
+        """A CREATE TABLE with the clauses of this edition."""
         columns = ", ".join(self.column() for _ in range(self.r.randint(1, 3)))
         extra = self.pick("", ", primary key (a)", ", check (a > 0)", ", like t including all")
         out = f"create {self.pick('', 'temp ', 'unlogged ')}table {self.pick('t', 's.t')} ({columns}{extra})"
@@ -247,7 +247,7 @@ class Maker:
         return out + with_ + distributed + partition
 
     def statement(self) -> str:
-        """Any statement."""
+        """A random statement."""
         if self.r.random() < 0.25:
             return self.create_table()
         if self.r.random() < 0.1:
@@ -261,7 +261,7 @@ class Maker:
         return self.rule(self.r.choice(statements))
 
     def damage(self, sql: str) -> str:
-        """The statement with a token dropped, doubled, swapped or put in."""
+        """The statement with a token removed, repeated, swapped or inserted."""
         tokens = sql.split(" ")
         at = self.r.randrange(len(tokens))
         kind = self.r.randrange(4)

@@ -1,4 +1,4 @@
-"""The dialect on the corpus: every statement typed, its tree as recorded, and the same again after writing and reading."""
+"""The dialect on the corpus: every statement has a type, its tree is as recorded, and writing and reading it returns the same tree."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILES = sorted(CORPUS.glob("*.sql"))
 
 
 def servers(text: str) -> list[str]:
-    """Which servers a corpus file speaks for, from its first line."""
+    """The servers to which a corpus file applies, from its first line."""
     return text.splitlines()[0].split(":")[1].split()
 
 

@@ -1,4 +1,4 @@
-"""Arbitrary text: no crash and no hang, whatever it is."""
+"""Arbitrary text never causes a crash or a hang."""
 
 from __future__ import annotations
 

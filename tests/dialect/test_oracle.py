@@ -1,6 +1,6 @@
-"""Servers as the grammar's oracle: what they accept the dialect types, what they refuse it refuses, what it writes they accept.
+"""The grammar against live servers: the dialect accepts and rejects the same statements, and servers accept the SQL that it writes.
 
-What they said is recorded (tests/recorded.py): machines without them compare with that.
+The answers are recorded (tests/recorded.py), so that machines without the servers can compare with them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tests.recorded import read as entries_of
 from .synthesis import Maker
 from .test_dialect import FILES
 
-MADE = 3000  # statements made at random for a server; half of them damaged
-KEPT = 4  # one of so many of them is recorded, with those of the corpus
+MADE = 3000  # random statements for a server; half of them damaged
+KEPT = 4  # one in this number of random statements is recorded, and all statements of the corpus
 _PIECES = [
     line.split(" | ")[0]
     for line in (Path(__file__).parent / "accepted_differences.txt").read_text().splitlines()
@@ -31,7 +31,7 @@ _PIECES = [
 
 
 class Oracle:
-    """libpq's Parse message: the server parses a statement and runs nothing."""
+    """A server that parses statements, with the Parse message of libpq, and runs nothing."""
 
     def __init__(self, dsn: str) -> None:
         self.conn = psycopg.connect(dsn, autocommit=True)
@@ -39,7 +39,7 @@ class Oracle:
         self.banner = str(row[0]) if row else ""
 
     def says(self, sql: str) -> tuple[bool, str]:
-        """Whether it is free of syntax errors, and the server's message."""
+        """Whether the statement has no syntax error, and the message of the server."""
         result = self.conn.pgconn.prepare(b"", sql.encode())
         state = (result.error_field(psycopg.pq.DiagnosticField.SQLSTATE) or b"").decode()
         message = (result.error_field(psycopg.pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode(
@@ -49,7 +49,7 @@ class Oracle:
 
 
 def read(sql: str, server: str) -> object:
-    """The tree, or None."""
+    """The tree of a statement, or None if the dialect rejects it."""
     try:
         return read_statement(scan(sql, 0, WORDS)[0], editions(server))[0]
     except (SyntaxFault, LexError):
@@ -57,7 +57,10 @@ def read(sql: str, server: str) -> object:
 
 
 def agree(oracle: Oracle, sql: str, server: str, recording: Recording | None = None) -> str:
-    """What is wrong, or "": both accept it or both refuse it, and what is written of it the server accepts too."""
+    """The difference between server and dialect as text, or "" if there is none.
+
+    Both must accept or both reject the statement, and the server must accept the SQL that the dialect writes from its tree.
+    """
     tree = read(sql, server)
     accepted, message = oracle.says(sql)
     if any(piece in message for piece in _PIECES):
@@ -78,7 +81,7 @@ def agree(oracle: Oracle, sql: str, server: str, recording: Recording | None = N
 
 
 def corpus() -> Iterator[str]:
-    """Statements of all files, also those of other servers: what a server lacks is refused."""
+    """Statements of all files, also of files for other servers: a server must reject statements that it does not support."""
     for file in FILES:
         text = file.read_text()
         for piece in split(Source(text)):
@@ -86,7 +89,7 @@ def corpus() -> Iterator[str]:
 
 
 def made(server: str) -> Iterator[str]:
-    """Statements made at random from the server's synopses, every second one damaged."""
+    """Random statements that follow the synopses of the server; every second one is damaged."""
     maker = Maker(editions(server)[0], seed=2024)
     for number in range(MADE):
         sql = maker.statement()
@@ -105,14 +108,14 @@ def check(dsn: str, server: str) -> None:
         problems.append(agree(oracle, sql, server, kept))
     compared, problems = len(problems), [p for p in problems if p]
     print(f"{server}: {compared} statements compared, {len(problems)} differ", *problems, sep="\n")
-    # random damage finds corners of LALR conflicts now and then; a regression is many of them
+    # random damage sometimes finds special cases of LALR conflicts; a regression would cause many differences
     assert len(problems) <= compared // 500, "\n".join(problems[:10])
     recording.save()
 
 
 @pytest.mark.parametrize("path", recorded("grammar"), ids=lambda p: p.stem)
 def test_grammar_is_what_was_seen(path: Path) -> None:
-    """Needs no server: what the last recording's server accepted and refused."""
+    """The dialect accepts and rejects the same statements as the recorded server; needs no server."""
     server = path.stem.rpartition("_")[2]
     entries = entries_of(path)
     problems = []
@@ -138,7 +141,7 @@ def test_greenplum_7(gp7_dsn: str) -> None:
 
 
 def keywords_of(dsn: str, server: str) -> None:
-    """Every keyword, its class and whether it may be a label without AS: as the server lists them."""
+    """Check that each keyword has the class that the server lists, and that it may be a label without AS if the server allows it."""
     with psycopg.connect(dsn) as conn:
         listed = conn.execute(
             "SELECT word, catcode::text, barelabel FROM pg_catalog.pg_get_keywords()"

@@ -1,4 +1,4 @@
-"""Scripts cut into statements: what stands around SQL in real files, and places that stay right."""
+"""Scripts split into statements: other text around SQL in real files, and correct positions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_quotes_comments_and_dollars() -> None:
     ],
 )
 def test_backslashes_as_a_script_sets_them(script: str, outcomes: str) -> None:
-    """As psql cuts it: it follows the setting of the session."""
+    """Scripts are split as psql does it, by the current setting of standard_conforming_strings."""
     found = [s.outcome for s in statements(Source(script), editions("pg15"))]
     assert "".join(o.name[0] for o in found) == outcomes
 
@@ -118,7 +118,7 @@ def test_reading_goes_on_after_an_error() -> None:
 def test_unknown_kinds_are_said_not_to_be_understood() -> None:
     (one,) = read("CREATE WIDGET w;", "pg17")
     assert one.outcome is Outcome.NOT_UNDERSTOOD
-    # the grammars of Greenplum 6 and 7 are whole: what is not in them the server refuses
+    # the grammars of Greenplum 6 and 7 are complete: the server rejects statements that are not in them
     (two,) = read("CREATE WIDGET w;", "gp7")
     assert two.outcome is Outcome.ERROR
 

@@ -1,4 +1,4 @@
-"""Statements at the edges of what predictions know: some are refused, or their effect is unknown; none may be wrong."""
+"""Statements that are special cases for predictions: some are rejected, or their effect is unknown; no prediction may be wrong."""
 
 EVERYWHERE = """
 CREATE TABLE fl (a float(10), b float(53), c float, d float(24), e float(25));
@@ -340,7 +340,6 @@ CREATE TABLE inc5 (LIKE inc4 INCLUDING ALL);
 DROP TABLE inc1, inc2, inc3, inc3_1, inc5;
 """
 
-# PostgreSQL 19
 # from PostgreSQL 17 on
 EXCLUDING = """
 CREATE TABLE xp (a int, b int, EXCLUDE USING btree (a WITH =, b WITH =)) PARTITION BY RANGE (a);
@@ -371,6 +370,7 @@ DROP TABLE exi;
 UPDATE ex0 SET a = 1 RETURNING WITH (OLD AS o, NEW AS n) o.*, n.*;
 """
 
+# PostgreSQL 19
 NEWEST = """
 CREATE TABLE mp (k int NOT NULL, v text DEFAULT 'x', w int CHECK (w > 0)) PARTITION BY RANGE (k);
 CREATE TABLE mp1 PARTITION OF mp FOR VALUES FROM (1) TO (2);

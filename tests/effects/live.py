@@ -2,16 +2,16 @@
 
     python -m tests.effects.live CONNINFO FILE-OR-FOLDER... [--wrong N] [--unknown N] [--only TEXT]
 
-Every file runs in a database of its own, which is dropped afterwards: connect as superuser to a server that nobody else uses. Of each
-statement that the server accepts, the rows that it adds to pg_class and pg_attribute of the coordinator and of one segment, its leaves
-and the files of relations (counted by rows of pg_class that have one) are compared with the prediction; rows of the other catalogs of
-the cost model, too, unless the prediction says that some of them are not counted:
+Every file runs in a separate database, which is dropped afterwards. Connect as superuser to a server that nobody else uses. For each
+statement that the server accepts, these figures are compared with the prediction: the rows that it adds to pg_class and pg_attribute on
+the coordinator and on one segment, its leaves, and the files of relations (counted as rows of pg_class that have one). Rows of the other
+catalogs of the cost model are compared, too, unless the prediction states that some of them are not counted. The results are:
 
-    equal    the prediction says that it is complete, and every figure is the server's
-    unknown  the prediction says what it does not know
-    wrong    the prediction says that it is complete, and a figure differs
+    equal    the prediction is complete, and every figure equals that of the server
+    unknown  the prediction states what is unknown
+    wrong    the prediction is complete, and a figure differs
 
-Statements that the server refuses are counted, and change nothing.
+Statements that the server rejects are counted, and change nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ALL = """pg_index pg_constraint pg_type pg_depend pg_attrdef pg_inherits pg_rew
 _POSTGRES = [*_ALL, "pg_partitioned_table", "pg_sequence"]
 _GREENPLUM = ["pg_appendonly", "pg_attribute_encoding", "gp_distribution_policy"]
 _CLASSIC = ["pg_partition", "pg_partition_rule", "pg_partition_encoding"]
-# statements that would reach beyond the database, or would not come back
+# statements that would affect more than the database, or would not end
 _LEFT_OUT = re.compile(
     r"\s*(?:(?:create|drop|alter)\s+(?:database|tablespace|resource\s)|alter\s+system|load\b|checkpoint|reindex\s+(?:system|database)"
     r"|listen|set\s+gp_select_invisible|vacuum|analyze\s*;?\s*$|cluster\s*;?\s*$|lock\b|copy\b.*\bprogram\b|select\s+pg_(?:terminate|cancel|reload|sleep|rotate)\w*)",
@@ -56,7 +56,7 @@ Figures = dict[Instance, Counter[str]]
 
 @dataclass
 class Result:
-    """How the statements of some files went: each with its place, text and what is to be said of it."""
+    """The results of the statements of some files: each statement with its place, text and a message."""
 
     equal: int = 0
     refused: int = 0
@@ -87,7 +87,7 @@ class Result:
         )
 
     def add(self, other: Result) -> None:
-        """Add those of another file."""
+        """Add the results of another file."""
         self.equal += other.equal
         self.refused += other.refused
         self.wrong += other.wrong
@@ -95,7 +95,7 @@ class Result:
         self.unread += other.unread
 
     def report(self, wrong: int, unknown: int, only: str) -> None:
-        """Print the first wrong predictions that contain `only`, the commonest reasons of unknown ones, and the sums."""
+        """Print the first wrong predictions that contain `only`, the most common reasons of unknown ones, and the totals."""
         for what, rows in (("wrong", self.wrong), ("not read", self.unread)):
             for place, text, said in [r for r in rows if only in " ".join(r)][:wrong]:
                 print(f"{what}: {place}: {text}\n    {said}")
@@ -120,8 +120,9 @@ def other_catalogs(generation: str) -> list[str]:
 
 
 def figures_query(generation: str, *, others: bool = True) -> str:
-    """SQL for rows of the two catalogs, files (an unlogged relation has a second one), leaves (tables that hold rows) and rows of the
-    other catalogs.
+    """SQL that counts rows of pg_class and pg_attribute, files, leaves and rows of the other catalogs.
+
+    An unlogged relation has a second file. Leaves are tables that hold rows.
     """
     classic = generation == "gp6"
     leaves = "relkind IN ('r', 'm') AND oid >= 16384 AND relname !~ '^pg_bm_\\d+'"
@@ -147,7 +148,7 @@ FIGURES = (*CATALOGS, "files", "leaves")
 
 
 def counted(live: Live) -> Figures:
-    """Figures of the coordinator, as the working session sees them, and of one segment."""
+    """Counted figures of the coordinator, as the working session sees them, and of one segment."""
     query = figures_query(live.generation)
     names = (*FIGURES, *other_catalogs(live.generation))
     found: Figures = {}
@@ -161,23 +162,23 @@ def counted(live: Live) -> Figures:
 
 
 def predicted(effect: Effect, edition: Edition, instance: Instance) -> Counter[str]:
-    """The same figures by the prediction."""
+    """The same figures from the prediction."""
     found = effect.rows(edition, instance)
     found["files"] = effect.files(edition, instance=instance)
-    found["leaves"] = effect.leaves_made - effect.leaves_gone
+    found["leaves"] = effect.leaves_created - effect.leaves_removed
     return found
 
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """What a server did with one statement.
+    """The observed effect of one statement on a server.
 
-    outcome: "accepted"; "refused"; "refused in part" (something of it stays); "ended" (the transaction had failed: the statement
-             ends it, or goes back to a savepoint)
-    inside:  it ran in a transaction that had begun before
-    whole:   no transaction was open before or after, so segments could be counted too
-    made:    {"coordinator" or "segment": {figure: difference}}, of accepted statements; what did not change is left out
-    others:  the same of the other catalogs; None if they were not counted
+    outcome: "accepted"; "refused"; "refused in part" (a part of its effect remains); "ended" (the transaction had failed: the statement
+             ends it, or rolls back to a savepoint)
+    inside:  the statement ran in a transaction that had begun before
+    whole:   no transaction was open before or after, so segments could be counted, too
+    made:    {"coordinator" or "segment": {figure: difference}} of accepted statements; unchanged figures are left out
+    others:  the same for the other catalogs; None if they were not counted
     """
 
     text: str
@@ -190,9 +191,9 @@ class Observation:
 
 
 def observe(live: Live, text: str, known: Figures) -> Observation:
-    """Run a statement and count what it changes. Raises ConnectionError when the server ends the session.
+    """Run a statement and count its changes. Raises ConnectionError when the server ends the session.
 
-    known: the figures before, if the caller has them; those after it, if they were counted
+    known: the figures before the statement, if the caller has them; replaced by those after it, if they were counted
     """
     idle, failed = psycopg.pq.TransactionStatus.IDLE, psycopg.pq.TransactionStatus.INERROR
     status = live.work.info.transaction_status
@@ -204,7 +205,7 @@ def observe(live: Live, text: str, known: Figures) -> Observation:
     except Exception as e:
         if isinstance(e, psycopg.OperationalError) and live.work.closed:
             raise ConnectionError(str(e)) from None
-        # CREATE INDEX CONCURRENTLY leaves its index behind
+        # a failed CREATE INDEX CONCURRENTLY leaves its index behind
         if before and not inside:
             known.update(counted(live))
         part = bool(known) and known != before
@@ -228,9 +229,9 @@ def observe(live: Live, text: str, known: Figures) -> Observation:
 
 
 def off(found: Observation, wanted: Figures, generation: str = "") -> dict[str, tuple[int, int]]:
-    """What differs, as (predicted, counted); within a transaction the coordinator alone can be counted.
+    """Figures that differ, as (predicted, counted); within a transaction, only the coordinator can be counted.
 
-    generation: where it is given, of the other catalogs, too, if they were counted
+    generation: if given, the other catalogs are compared, too, if they were counted
     """
     differences = {}
     for name, made in found.made.items():
@@ -250,7 +251,7 @@ def off(found: Observation, wanted: Figures, generation: str = "") -> dict[str, 
 
 
 def described(effect: Effect, edition: Edition) -> str:
-    """All that a prediction says, on one line; rows of other catalogs than the two as a checksum."""
+    """A prediction as one line of text; rows of catalogs other than pg_class and pg_attribute as a checksum."""
     words = [effect.verb or "nothing", effect.table.title if effect.table is not None else ""]
     for instance in Instance:
         rows = effect.rows(edition, instance)
@@ -263,7 +264,7 @@ def described(effect: Effect, edition: Edition) -> str:
             f"{instance.value}: {' '.join(named)} {rest:x} files {files[0]:+}/{files[1]:+},"
         )
     words.append(
-        f"leaves +{effect.leaves_made}-{effect.leaves_gone} locks {effect.relations_locked}"
+        f"leaves +{effect.leaves_created}-{effect.leaves_removed} locks {effect.relations_locked}"
     )
     words += ["exclusive"] * effect.exclusive + ["rewritten"] * effect.rewritten
     words += [f"may exist: {sorted(effect.may_exist)}"] * bool(effect.may_exist)
@@ -280,7 +281,7 @@ def compare(
     edition: Edition,
     result: Result,
 ) -> None:
-    """Predict what a statement does and compare it with what a server did."""
+    """Predict the effect of a statement and compare it with the observed effect."""
     place = (str(statement.place), " ".join(statement.text.split())[:300])
     if found.outcome.startswith("refused"):
         result.refused += 1
@@ -317,14 +318,14 @@ def compare(
 
 
 def left_out(statement: Statement) -> bool:
-    """Whether it would reach beyond the database, would not come back, or has its data elsewhere."""
+    """Whether a statement would affect more than the database, would not end, or is a COPY from stdin or to stdout."""
     text = statement.text
     data = re.search(r"\bstd(?:in|out)\b", text, re.IGNORECASE)
     return bool(_LEFT_OUT.match(text) or (statement.words[:1] == ("copy",) and data))
 
 
 def begin(live: Live) -> None:
-    """Settings with which predictions are made, and limits for statements that would not end."""
+    """Set the settings that predictions assume, and timeouts for statements that would not end."""
     for setting in (
         "client_min_messages = error",
         "TimeZone = 'UTC'",
@@ -335,7 +336,7 @@ def begin(live: Live) -> None:
 
 
 def run(dsn: str, file: Path, recording: Recording | None = None) -> Result:
-    """All statements of one file in a new database."""
+    """Run and compare all statements of one file in a new database."""
     source = read(file)
     with own_database(dsn, "gpcatalog_ddl_live") as live:
         begin(live)
@@ -343,7 +344,7 @@ def run(dsn: str, file: Path, recording: Recording | None = None) -> Result:
 
 
 def follow(live: Live, source: Source, recording: Recording | None = None) -> Result:
-    """All statements of one text in a session."""
+    """Run and compare all statements of one text in a session."""
     result = Result()
     (edition,) = editions(live.generation)
     costs = cost_edition(edition)
@@ -364,7 +365,7 @@ def follow(live: Live, source: Source, recording: Recording | None = None) -> Re
 
 
 def replay(entries: list[dict[str, Any]], generation: str) -> Result:
-    """The same comparison with what was recorded; needs no server."""
+    """The same comparison with recorded results; needs no server."""
     result = Result()
     (edition,) = editions(generation)
     costs = cost_edition(edition)
@@ -384,7 +385,7 @@ def files(names: list[str]) -> Iterator[Path]:
 
 
 def main(about: str, run: Callable[[str, Path], Result]) -> None:
-    """The command line: run files one by one and report; about: what `--help` says."""
+    """The command line: run files one by one and report the results. about: the text of `--help`."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("conninfo")
     parser.add_argument("files", nargs="+")
@@ -396,7 +397,7 @@ def main(about: str, run: Callable[[str, Path], Result]) -> None:
     for file in files(given.files):
         try:
             found = run(given.conninfo, file)
-        except Exception as e:  # a file must not end the others
+        except Exception as e:  # an error in one file must not prevent the others
             print(f"{file}: {type(e).__name__}: {e}", file=sys.stderr)
             continue
         print(found.line(file.name), flush=True)

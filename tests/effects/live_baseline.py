@@ -1,11 +1,11 @@
-"""Predictions of `gpcatalog check --baseline`, against what a live server does to the tables that files of SQL leave behind.
+"""Predictions of `gpcatalog check --baseline`, against the effect of statements on tables that SQL files have created on a live server.
 
     python -m tests.effects.live_baseline CONNINFO FILE-OR-FOLDER... [--wrong N] [--unknown N] [--only TEXT]
 
-Every file runs in a database of its own. Then a snapshot of it is taken, and each table, partition, index and view of it meets
-statements that are rolled back: of each one that the server accepts, the rows that it adds to pg_class and pg_attribute, and the files
-of relations (rows of pg_class with a file), are compared with the prediction from the snapshot alone. Equal, unknown and wrong are as in
-tests/effects/live.py.
+Every file runs in a separate database. Then a snapshot of it is taken, and statements on each table, partition, index and view run and
+are rolled back. For each statement that the server accepts, the rows that it adds to pg_class and pg_attribute, and the files of
+relations (rows of pg_class with a file), are compared with the prediction from the snapshot alone. Equal, unknown and wrong have the
+same meaning as in tests/effects/live.py.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _counted(conn: Connection, classic: bool) -> Counter[str]:
 
 
 def _changes(conn: Connection, classic: bool, greenplum: bool) -> Iterator[str]:
-    """Statements on what there is."""
+    """Statements on the objects of the database."""
 
     def ask(query: str) -> list[tuple[str, ...]]:
         return [tuple(map(str, row)) for row in conn.execute(query.encode()).fetchall()]
@@ -152,7 +152,7 @@ def _changes(conn: Connection, classic: bool, greenplum: bool) -> Iterator[str]:
 
 
 def run(dsn: str, file: Path, recording: Recording | None = None) -> Result:
-    """What one file leaves behind."""
+    """Run one file, then compare statements on the objects that it leaves in the database."""
     result = Result()
     with own_database(dsn, "gpcatalog_ddl_live") as live, tempfile.TemporaryDirectory() as folder:
         (edition,) = editions(live.generation)
@@ -179,7 +179,7 @@ def run(dsn: str, file: Path, recording: Recording | None = None) -> Result:
 
 
 def replay(entries: list[Any], generation: str) -> Result:
-    """The same comparison with what was recorded; needs no server."""
+    """The same comparison with recorded results; needs no server."""
     result = Result()
     (edition,) = editions(generation)
     costs = cost_edition(edition)
@@ -239,7 +239,7 @@ def _compare(
     place: str,
     text: str,
 ) -> None:
-    """Add one statement to the result. made: what the server added."""
+    """Add one statement to the result. made: figures of the server."""
     wanted = predicted(effect, costs, Instance.COORDINATOR)
     differences = {c: (wanted[c], made[c]) for c in FIGURES if wanted[c] != made[c]}
     if effect.unknown:
@@ -253,7 +253,7 @@ def _compare(
 
 
 def script(conn: Connection, known: Baseline, edition: Edition, text: str) -> Result:
-    """The statements of a script one after another, in a transaction that is rolled back."""
+    """Run and compare the statements of a script in one transaction that is rolled back."""
     result = Result()
     costs = cost_edition(edition)
     state = known.state(costs, ZoneInfo("UTC"))

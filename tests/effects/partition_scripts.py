@@ -1,6 +1,6 @@
-"""Scripts made at random that name partitions in every way: by the name of their relation, by value, by the name in their table, as default.
+"""Random scripts that refer to partitions in every way: by relation name, by value, by partition name, as default partition.
 
-Indexes of single partitions, with ONLY on Greenplum 7, meet commands that add, split, exchange and drop partitions.
+They combine indexes of single partitions, with ONLY on Greenplum 7, with commands that add, split, exchange and drop partitions.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _STORAGE = ("", "", " WITH (appendonly=true)", " WITH (appendonly=true, orientat
 
 
 class PartitionScriptMaker:
-    """Statements for "gp6" or "gp7"; names are few, so that statements meet each other's objects."""
+    """Random statements for "gp6" or "gp7", with few names, so that statements often refer to existing objects."""
 
     def __init__(self, server: str, seed: int) -> None:
         self.r = random.Random(seed)
@@ -85,7 +85,7 @@ class PartitionScriptMaker:
         return r.choice(found)
 
     def indexes(self, table: str, leaf: str) -> list[str]:
-        """Statements about indexes of a table or of a partition alone."""
+        """Statements on indexes of a table or of a single partition."""
         only = self.r.choice(("", "", "ONLY ")) if self.seven else ""
         number, columns = self.r.randint(1, 5), self.r.choice(("a", "d", "a, b"))
         return [
@@ -103,15 +103,15 @@ class PartitionScriptMaker:
 
 
 class DeclarativeScriptMaker:
-    """Statements for PostgreSQL: partitions by range, list and hash, of two levels, which come and go in every way, with keys, foreign keys,
-    triggers and indexes of their own.
+    """Random statements for PostgreSQL: range, list and hash partitions on two levels that are added and removed in every way, with
+    their own keys, foreign keys, triggers and indexes.
     """
 
     def __init__(self, server: str, seed: int) -> None:
         self.r = random.Random(seed)
         self.version = int(server.removeprefix("pg"))
-        self.tables: dict[str, str] = {}  # how each is partitioned
-        self.free: list[str] = []  # tables that were made beside them
+        self.tables: dict[str, str] = {}  # table: its partitioning
+        self.free: list[str] = []  # other tables, to attach
         self.number = 0
 
     def create(self) -> str:
@@ -143,7 +143,7 @@ class DeclarativeScriptMaker:
         return f"FOR VALUES WITH (MODULUS {r.choice((3, 3, 6))}, REMAINDER {r.randint(0, 2)})"
 
     def leaf(self, table: str) -> str:
-        """A partition that may be there, sometimes one of a partition."""
+        """Name of a partition that may exist, sometimes of a partition of a partition."""
         below = self.r.choice(("", "", "", f"_{self.r.randint(1, 2)}"))
         return f"{table}_p{self.r.randint(1, 5)}{below}"
 
@@ -197,7 +197,7 @@ class DeclarativeScriptMaker:
         return r.choice(found)
 
     def keys(self, table: str, leaf: str, few: int) -> list[str]:
-        """Statements about constraints of a table or of a partition alone."""
+        """Statements on constraints of a table or of a single partition."""
         r = self.r
         which = r.choice((table, table, leaf))
         return [
@@ -213,7 +213,7 @@ class DeclarativeScriptMaker:
         ]
 
     def indexes(self, table: str, leaf: str, few: int) -> list[str]:
-        """Statements about indexes of a table or of a partition alone."""
+        """Statements on indexes of a table or of a single partition."""
         r = self.r
         only, columns = r.choice(("", "", "ONLY ")), r.choice(("a", "d", "b, c", "(a + 1)", "e1"))
         return [
@@ -231,7 +231,7 @@ class DeclarativeScriptMaker:
         ]
 
     def nineteen(self, table: str, leaf: str, other: str, how: str, few: int) -> list[str]:
-        """Statements that only PostgreSQL 19 has."""
+        """Statements that only PostgreSQL 19 supports."""
         k = self.r.randint(1, 12)
         parts = f"PARTITION {table}_s{few} FOR VALUES FROM ({k}) TO ({k + 1}), PARTITION {leaf} FOR VALUES FROM ({k + 1}) TO ({k + 2})"
         if how.startswith("LIST"):

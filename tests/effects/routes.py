@@ -1,11 +1,11 @@
-"""Ways in which a statement runs code that runs DDL, and statements on what such code has made: each line is a script of its own."""
+"""Ways in which a statement runs code that runs DDL, and statements on objects that such code has created: each line is one script."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 _FUNCTION = "CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS $$ BEGIN CREATE TABLE ft (a int); RETURN 1; END $$;"
-# behind a function f() that creates a table
+# after the definition of a function f() that creates a table
 CALLS = r"""
 CREATE TEMP TABLE tt (a int); CREATE TABLE tt (a int); DISCARD TEMP;
 CREATE TEMP TABLE tt (a int); CREATE TABLE u (a int, b text); ALTER TABLE u RENAME TO tt; DISCARD TEMP;
@@ -142,7 +142,7 @@ CREATE OR REPLACE FUNCTION ev() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN
 
 _TRIGGER = """CREATE FUNCTION tg() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN CREATE TABLE ft (a int); RETURN NEW; END $$;
 CREATE TABLE t (a int);"""
-# behind a table t and such a function of triggers
+# after the definition of a table t and of a trigger function that creates a table
 TRIGGERS = r"""
 CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE PROCEDURE tg(); ALTER TABLE t RENAME TO u; INSERT INTO u VALUES (1);
 CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE PROCEDURE tg(); CREATE VIEW v AS SELECT * FROM t; INSERT INTO v VALUES (1);
@@ -172,7 +172,7 @@ CREATE TABLE u (a int PRIMARY KEY); CREATE TABLE w (a int REFERENCES u ON DELETE
 """
 
 _TABLE = "CREATE TABLE bt (a int, b text);"
-# what code creates behind a table bt, and statements on it
+# objects that code creates, after the definition of a table bt, and statements on these objects
 MADE = {
     "TABLE aud (a int)": (
         "DROP TABLE IF EXISTS aud;",
@@ -267,7 +267,7 @@ SELECT ff((SELECT 'CREATE {quoted}'));""",
 )
 
 _PLAIN = "CREATE TABLE n (a int, b text);"
-# code whose statements are computed: texts of EXECUTE, loops, conditions
+# code whose statements must be computed: texts of EXECUTE, loops, conditions
 COMPUTED = r"""
 CREATE FUNCTION s(a int) RETURNS int LANGUAGE plpgsql STRICT AS $f$ BEGIN CREATE TABLE x (a int); RETURN 1; END $f$; SELECT s(NULL);
 CREATE FUNCTION s(a int) RETURNS int LANGUAGE plpgsql STRICT AS $f$ BEGIN CREATE TABLE x (a int); RETURN 1; END $f$; SELECT s(NULL::int + 1);
@@ -353,7 +353,7 @@ DO $$ DECLARE i smallint := 1; BEGIN i := i + 1; EXECUTE format('CREATE TABLE i_
 _PARTITIONED = """CREATE TABLE h (a int, b text) PARTITION BY HASH (a);
 CREATE TABLE r (a int, d date) PARTITION BY RANGE (d);
 CREATE TABLE n (a int, b text) PARTITION BY RANGE (a);"""
-# loops over partitions
+# loops that create partitions
 LOOPS = r"""
 DO $$ BEGIN FOR i IN 0..7 LOOP EXECUTE format('CREATE TABLE h_%s PARTITION OF h FOR VALUES WITH (MODULUS 8, REMAINDER %s)', i, i); END LOOP; END $$;
 DO $$ DECLARE n int := 4; BEGIN FOR i IN 0..n - 1 LOOP EXECUTE 'CREATE TABLE h_' || i || ' PARTITION OF h FOR VALUES WITH (MODULUS ' || n || ', REMAINDER ' || i || ')'; END LOOP; END $$;
@@ -388,7 +388,7 @@ SELECT mk('r', '2024-01-01', 1), 2;
 
 _CLASSIC = """CREATE TABLE m (a int, b text) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (PARTITION p0 START (0) END (1), PARTITION pz START (99) END (100));
 CREATE TABLE r (a int, d date) DISTRIBUTED BY (a) PARTITION BY RANGE (d) (START (date '2023-12-01') END (date '2024-01-01'));"""
-# and over those of Greenplum
+# loops that create partitions with the syntax of Greenplum
 CLASSIC_LOOPS = r"""
 DO $$ BEGIN FOR i IN 1..6 LOOP EXECUTE format('ALTER TABLE m ADD PARTITION p%s START (%s) END (%s)', i, i, i + 1); END LOOP; END $$; ALTER TABLE m DROP PARTITION p3;
 DO $$ DECLARE t text; BEGIN FOREACH t IN ARRAY ARRAY['a', 'b'] LOOP EXECUTE 'CREATE TABLE c_' || t || ' (LIKE m) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (a)'; END LOOP; END $$; DROP TABLE c_b;
@@ -399,7 +399,7 @@ DO $$ BEGIN FOR i IN 1..3 LOOP EXECUTE 'ALTER TABLE m DROP PARTITION FOR (' || 0
 
 
 def cases() -> Iterator[str]:
-    """Text of each script."""
+    """The text of each script."""
     for first, lines in (
         (_FUNCTION, CALLS),
         (_TRIGGER, TRIGGERS),

@@ -1,6 +1,6 @@
-"""Scripts of DDL made at random, for comparing predictions with servers: names are few, so that statements meet each other's objects.
+"""Random DDL scripts, to compare predictions with servers. There are few names, so that statements often refer to existing objects.
 
-What a server refuses costs nothing and is part of the comparison: it changes nothing.
+Statements that a server rejects are also part of the comparison: they must change nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _UNITS = ("day", "week", "month", "3 months", "year", "10 days", "36 hours")
 
 
 class ScriptMaker:
-    """Statements for one server. server: "gp6", "gp7", "pg15", "pg18"."""
+    """Random statements for one server. server: "gp6", "gp7", "pg15", "pg18"."""
 
     def __init__(self, server: str, seed: int) -> None:
         self.r = random.Random(seed)
@@ -26,8 +26,8 @@ class ScriptMaker:
         self.greenplum = server.startswith("gp")
         self.classic = server == "gp6"
         self.tables: dict[str, list[str]] = {}
-        self.partitioned: dict[str, str] = {}  # table: kind of its key
-        self.open = False  # a transaction
+        self.partitioned: dict[str, str] = {}  # table: kind of its partition key
+        self.open = False  # whether a transaction is open
         self.number = 0
 
     # -- choices -----------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ class ScriptMaker:
         return text if self.r.random() < chance else ""
 
     def new(self, kind: str = "t") -> str:
-        """A name: sometimes one that may exist."""
+        """A new name, sometimes one that may already exist."""
         self.number += 1
         return f"{kind}{self.number if self.r.random() < 0.9 else self.r.randint(1, 9)}"
 
@@ -165,7 +165,7 @@ class ScriptMaker:
             self.tables.pop(table, None)
         return f"DROP TABLE {self.maybe('IF EXISTS ')}{table}{self.maybe(' CASCADE', 0.6)}"
 
-    # -- what hangs on tables ----------------------------------------------------------------------
+    # -- dependent objects of tables ---------------------------------------------------------------
 
     def index(self) -> str:
         table = self.table()
@@ -262,7 +262,7 @@ class ScriptMaker:
         self.open = choice not in ("COMMIT", "ROLLBACK", "END")
         return choice
 
-    # -- Greenplum's own partitions ----------------------------------------------------------------
+    # -- partitions in the syntax of Greenplum -----------------------------------------------------
 
     def range_of(self, kind: str) -> str:
         first = self.r.randint(1, 5)

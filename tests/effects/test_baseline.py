@@ -1,4 +1,4 @@
-"""--baseline: a live server's snapshot, a change foretold from it, and the snapshot after the change: they have to agree."""
+"""--baseline: a snapshot of a live server plus the predicted change must equal the snapshot after the change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gpcatalog.store.snapshot import Snapshot
 from tests.capacity.live import Live, own_database
 from tests.effects import live_baseline
 
-# what is there before, and the change; {ao} an append-optimized, column-oriented table's clause
+# objects before the change, and the change; {ao}: the clause of an append-optimized, column-oriented table
 CLASSIC_BEFORE = """
 CREATE SCHEMA sales;
 CREATE TABLE sales.facts (id int, d date, amount numeric(10,2), note text) {ao} DISTRIBUTED BY (id)
@@ -62,7 +62,7 @@ DROP TABLE sales.old;
 ALTER TABLE sales.dim ADD COLUMN since date, DROP COLUMN name;
 CREATE TABLE sales.more (a serial, t text);
 """
-# noted once a kind of deed on the coordinator; statistics come from elsewhere
+# pg_stat_last_operation: one row on the coordinator for each kind of operation; pg_statistic: not written by the change
 _LEFT_OUT = {"pg_stat_last_operation", "pg_statistic"}
 
 
@@ -74,9 +74,9 @@ def _run(live: Live, script: str) -> None:
 
 
 def _taken(live: Live, file: Path) -> tuple[Baseline, dict[int, Counter[str]]]:
-    """A snapshot as a baseline, and what it says each instance has in every catalog."""
+    """A snapshot as a baseline, and its number of rows in every catalog, by instance."""
     for conn in live.instances.values():
-        conn.execute("CHECKPOINT")  # files of what was dropped go with it
+        conn.execute("CHECKPOINT")  # removes the files of dropped relations
     with connect(live.dsn) as session:
         collect(session, file)
     counted: dict[int, Counter[str]] = {}
@@ -116,7 +116,7 @@ def compare(dsn: str, tmp_path: Path, before: str, change: str) -> None:
     )
     assert known.totals["files"] + report.total.files_empty == after.totals["files"] + change.count(
         "serial"
-    )  # a list of tables has no sequences
+    )  # the list of tables does not contain sequences
     compared = 0
     for content, counted in rows.items():
         added = report.total.rows_coordinator if content < 0 else report.total.rows_segment
@@ -158,7 +158,7 @@ def test_postgresql_15(pg_dsn: str, tmp_path: Path) -> None:
 
 
 def test_shares_of_limits(pg_dsn: str, tmp_path: Path) -> None:
-    """Budgets hold what is there and the change together; lock slots are the server's own."""
+    """Budgets of the total include existing objects and the change; the limit of lock slots is that of the server."""
     with own_database(pg_dsn, "gpcatalog_baseline") as live:
         _run(live, MODERN_BEFORE)
         known, _ = _taken(live, tmp_path / "before.gpcatalog")
@@ -166,7 +166,7 @@ def test_shares_of_limits(pg_dsn: str, tmp_path: Path) -> None:
     assert known.lock_slots > 1000
     report = _checked(known, MODERN_CHANGE, total=Budget(leaves=3))
     (over,) = [f.finding for f in report.findings if f.finding.rule == "budget-exceeded"]
-    # 5 there are, 2 tables go, 1 comes
+    # 5 exist, 2 tables are dropped, 1 is added
     assert over.title == "the cluster after the change needs 4 leaves; the budget is 3"
     assert not [
         f
@@ -177,7 +177,7 @@ def test_shares_of_limits(pg_dsn: str, tmp_path: Path) -> None:
     assert [f.finding.rule for f in unknown.findings if f.finding.rule == "cost-unknown"]
 
 
-# --- every kind of object against every kind of statement ---------------------------------------------------------------------------
+# --- every kind of statement on every kind of object --------------------------------------------------------------------------------
 
 ANY = """
 CREATE SCHEMA sales;
@@ -245,7 +245,7 @@ CREATE TABLE sales.generated (id int GENERATED ALWAYS AS IDENTITY, a int, b int 
 
 
 def every(dsn: str, tmp_path: Path, *texts: str) -> dict[str, int]:
-    """Reasons of the unknown predictions, each with its number; fails if one is wrong."""
+    """Number of unknown predictions by reason; fails if a prediction is wrong."""
     file = tmp_path / "before.sql"
     file.write_text("".join(texts))
     found = live_baseline.run(dsn, file)
@@ -276,7 +276,7 @@ def test_every_object_of_postgresql_15(pg_dsn: str, tmp_path: Path) -> None:
     assert every(pg_dsn, tmp_path, ANY, MODERN) == {
         "views dropped by CASCADE": 2,
         "TOAST relation of attached": 1,
-        # snapshots have no sequences
+        # snapshots do not contain sequences
         "whether generated_id_seq exists": 1,
         "whether plain_id_seq exists": 1,
     }
@@ -286,14 +286,14 @@ def test_every_object_of_postgresql_18(pgnew_dsn: str, tmp_path: Path) -> None:
     assert every(pgnew_dsn, tmp_path, ANY, MODERN) == {
         "views dropped by CASCADE": 2,
         "TOAST relation of attached": 1,
-        # snapshots have no sequences
+        # snapshots do not contain sequences
         "whether generated_id_seq exists": 1,
         "whether plain_id_seq exists": 1,
     }
 
 
 def test_locks_on_live_tables(pg_dsn: str, tmp_path: Path) -> None:
-    """What is locked, how large it is, and for how long: a rewrite of all of it takes longer than its bytes at the assumed rate."""
+    """Which tables are locked, their size, and for how long: a rewrite takes at least as long as writing the table at the assumed rate."""
     with own_database(pg_dsn, "gpcatalog_baseline") as live:
         _run(
             live,
@@ -315,8 +315,8 @@ def test_locks_on_live_tables(pg_dsn: str, tmp_path: Path) -> None:
     took = durations.seconds("pg15", Shape(Storage.HEAP, 8), Action.ADD_COLUMN, 3)
     assert took is not None
     assert facts.seconds is not None
-    assert facts.seconds == pytest.approx(took, rel=0.5)  # the number of columns matters little
-    scan = int(str(answer[0])) / (50 << 20)  # rows are read, unless the constraint says NOT VALID
+    assert facts.seconds == pytest.approx(took, rel=0.5)  # independent of the number of columns
+    scan = int(str(answer[0])) / (50 << 20)  # all rows are read, except with NOT VALID
     for sql, reads in (
         ("ADD CHECK (id > 0)", True),
         ("ADD CHECK (id > 0) NOT VALID", False),
@@ -330,7 +330,7 @@ def test_locks_on_live_tables(pg_dsn: str, tmp_path: Path) -> None:
     assert "sales.dim (1 leaf, " in text
     assert "sales.facts (3 leaves, 0 B): 1 statement, about " in text
     assert not [f for f in report.findings if f.finding.rule == "long-lock"]
-    slow = Pace(60 / facts.seconds, "speed")  # a minute, and a little more for dim
+    slow = Pace(60 / facts.seconds, "speed")  # 60 s for facts, and a little more for dim
     for seconds, expected in ((30, {"sales.dim", "sales.facts"}), (3000, set())):
         found = _checked(known, change, lock_seconds=seconds, pace=slow).findings
         locks = {f.finding.relations[0]: f for f in found if f.finding.rule == "long-lock"}
@@ -343,7 +343,7 @@ def test_locks_on_live_tables(pg_dsn: str, tmp_path: Path) -> None:
 
 
 def test_a_snapshot_without_definitions(tmp_path: Path) -> None:
-    """A snapshot of an older version: what it does not have is unknown, and the reason says so."""
+    """With a snapshot of an older version, the effect that depends on missing definitions is unknown, with this reason."""
     known = Baseline(Path(__file__).parent.parent.parent / "fixtures" / "greenplum6.gpcatalog")
     row = known.snapshot.rows("SELECT \"schema\", name FROM relation WHERE kind = 'root' LIMIT 1")[
         0
@@ -423,7 +423,7 @@ SCRIPTS = [
 
 @pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])
 def test_scripts(fixture: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """What a statement does to the schema state: no later prediction that says it is complete is wrong."""
+    """Statements change the schema state correctly: no later prediction that is complete is wrong."""
     with own_database(request.getfixturevalue(fixture), "gpcatalog_baseline") as live:
         _run(live, BEFORE_SCRIPTS)
         known, _ = _taken(live, tmp_path / "before.gpcatalog")

@@ -1,4 +1,4 @@
-"""Intervals, dates and times as PostgreSQL itself reads and adds them."""
+"""Intervals, dates and times are read and added as PostgreSQL does it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_steps_forward() -> None:
 
 
 def _bases(draw: random.Random) -> list[datetime]:
-    """Ends of months, leap days, changes of the clock, and days at random."""
+    """Ends of months, leap days, daylight saving changes, and random days."""
     found = [
         datetime(year, month, day, draw.randrange(24), draw.randrange(60), draw.randrange(60))
         for year in (1900, 1999, 2000, 2023, 2024, 2100)
@@ -185,7 +185,7 @@ def test_ranges_follow_the_servers_series(server: psycopg.Connection) -> None:
     ):  # fmt: skip
         low, high = datetime.fromisoformat(start), datetime.fromisoformat(end)
         found = list(calendar.ranges(low, high, calendar.step(text), classic=True))
-        # multiples of the step from START, as generate_series over the numbers of the steps
+        # START plus multiples of the step, as with generate_series over the numbers of steps
         expected = [
             row[0]
             for row in server.execute(
@@ -196,7 +196,7 @@ def test_ranges_follow_the_servers_series(server: psycopg.Connection) -> None:
         ]
         assert [lower for lower, _, _ in found] == expected
         assert [upper for _, upper, _ in found] == [*expected[1:], high]
-        # from range to range, as generate_series does
+        # the step is added to the previous bound, as generate_series does
         series = [
             row[0]
             for row in server.execute(
@@ -223,7 +223,7 @@ def test_ranges_follow_the_servers_series(server: psycopg.Connection) -> None:
     ],
 )
 def test_numbers_that_are_none(server: str, kind: str, split: str, reason: str) -> None:
-    """Said, not counted, and no fault of this program; ten times 0.1 is no 1 to a server."""
+    """Bounds that cannot be computed are reported as unknown, not counted, and not an internal error; for a server, 10 × 0.1 is not 1."""
     (edition,) = editions(server)
     state = SchemaState(cost_edition(edition), ZoneInfo("UTC"))
     text = f"CREATE TABLE t (k {kind}) PARTITION BY RANGE (k) ({split})"
@@ -232,4 +232,4 @@ def test_numbers_that_are_none(server: str, kind: str, split: str, reason: str) 
     effect = state.apply(statement.tree)
     assert effect.failed == ""
     assert reason in "".join(effect.unknown) if reason else effect.unknown == []
-    assert reason or effect.leaves_made == 4
+    assert reason or effect.leaves_created == 4

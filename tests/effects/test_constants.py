@@ -1,4 +1,4 @@
-"""Expressions that check computes are what a live server computes."""
+"""Expressions that check computes have the same values as on a live server."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ $q$it's$q$""".splitlines()
 
 
 class Maker:
-    """Makes expressions at random."""
+    """Generates random expressions."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -118,7 +118,7 @@ class Maker:
 
 
 def computed(expression: str) -> str | None:
-    """What check computes, as text; None for what it does not compute."""
+    """The value that check computes for an expression, as text; None if check cannot compute it."""
     (edition,) = editions("gp6")
     tree, _ = read_statement(scan(f"SELECT {expression}", 0, WORDS)[0], (edition,))
     try:
@@ -143,7 +143,7 @@ def test_the_server_computes_the_same(fixture: str, request: pytest.FixtureReque
             try:
                 row = conn.execute(f"SELECT ({expression})::text".encode()).fetchone()
             except psycopg.Error:
-                continue  # a block that computes it ends with an error, too
+                continue  # code that computes it would also fail
             assert row is not None
             assert (expression, ours) == (expression, row[0])
             equal += 1

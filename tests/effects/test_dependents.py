@@ -1,4 +1,4 @@
-"""DROP … CASCADE, DROP OWNED and DISCARD: what they take along is counted, or unknown from there on, on live servers."""
+"""DROP … CASCADE, DROP OWNED and DISCARD on live servers: objects dropped with them are counted, or unknown from then on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.effects.live import run
 
-# statements that some of the servers do not have are refused there, and change nothing
+# servers reject the statements that they do not support; these change nothing
 SCRIPT = """
 CREATE TYPE mood AS ENUM ('a', 'b');
 CREATE TABLE t1 (a int, m mood);

@@ -1,4 +1,4 @@
-"""Statements that change what later ones do, run on live servers: every prediction that says it is complete is the server's."""
+"""Statements that change the effect of later ones, on live servers: every complete prediction equals the effect on the server."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ DROP TABLE encoded;
 
 
 def _storage_changes() -> str:
-    """Every order of the three storages of Greenplum 7, with and without a TOAST relation, an index, a dropped column."""
+    """Changes between the three storages of Greenplum 7 in every order, with and without a TOAST relation, an index, a dropped column."""
     text = []
     shapes = itertools.product(
         ("i int, t text", "i int", "i int, t text, gone text"),
@@ -253,7 +253,7 @@ DROP TABLE top CASCADE;
 CREATE FUNCTION unused(int) RETURNS int LANGUAGE sql AS 'SELECT $1';
 DROP SEQUENCE IF EXISTS numbers CASCADE;
 """
-# of PostgreSQL 17 and 18
+# PostgreSQL 17 and 18
 NEWER = """
 CREATE TABLE gtest2 (a int, b text GENERATED ALWAYS AS (a || ' sec') VIRTUAL);
 CREATE TABLE l (LIKE gtest2 INCLUDING ALL);
@@ -268,7 +268,7 @@ ALTER DOMAIN d ADD NOT NULL;
 CREATE OPERATOR === (LEFTARG = int4, RIGHTARG = int4, FUNCTION = int4eq);
 ALTER OPERATOR === (int4, int4) SET (hashes, merges = true, restrict = none);
 """
-# what the text alone cannot tell, by the words of the reason
+# reasons for effects that cannot be known from the text alone
 UNKNOWN = ("whether the view already exists",)
 
 
@@ -294,7 +294,7 @@ def test_statements_that_change_what_later_ones_do(
     assert result.equal >= 30
 
 
-# an index of one leaf makes the leaf a table of its own, so that FOR (…) is not looked up
+# a leaf with an index of its own becomes a separate table of the state, so that FOR (…) is not resolved
 UNKNOWN_EXCHANGE = """
 CREATE TABLE wide (a int, b text) DISTRIBUTED BY (a) PARTITION BY RANGE (a)
     (PARTITION one START (1) END (10), PARTITION two START (11) END (20));
@@ -321,8 +321,8 @@ def test_a_table_exchanged_with_an_unknown_partition_is_unknown(
     assert any("DROP TABLE staging" in text for _, text, _ in result.unknown)
 
 
-# keys that are stated twice, types that two schemas have, names that a sequence keeps, temporary tables by their schema,
-# savepoints of one name, storage PLAIN: what an earlier version predicted wrongly and called complete
+# keys that are defined twice, types that exist in two schemas, names that a sequence keeps, temporary tables by their schema,
+# savepoints with the same name, storage PLAIN: an earlier version made wrong predictions for them and reported them as complete
 EVERY_ODD = """
 CREATE TABLE keyed (id int PRIMARY KEY, more text, UNIQUE (id), CONSTRAINT named UNIQUE (id));
 CREATE TABLE alone (id int PRIMARY KEY UNIQUE);

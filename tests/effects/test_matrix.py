@@ -1,4 +1,4 @@
-"""Predictions of what DDL makes against live servers: rows of every catalog, files and names, and they have to be equal."""
+"""Predicted effects of DDL against live servers: rows of every catalog, files and names must be equal."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COLUMNS = (
     "a int, d date, r varchar(10), n numeric(10,2), t timestamp",
     "a bigint not null default 1, d date, r char(3), check (a > 0)",
 )
-# {0} the table's name; the key of the range is d (a date) or a (a number)
+# {0}: name of the table; the range key is d (a date) or a (a number)
 CLASSIC = (
     "PARTITION BY RANGE (d) (START (date '2020-01-31') END (date '2020-06-30') EVERY (interval '1 month'))",
     "PARTITION BY RANGE (d) (START (date '2020-01-01') INCLUSIVE END (date '2020-01-31') INCLUSIVE EVERY (interval '1 week'), DEFAULT PARTITION o)",
@@ -60,7 +60,7 @@ AFTER = (
     "CREATE INDEX j ON {0} (d, a)",
 )
 
-# {0} the table's name, {1} its storage, {2} DISTRIBUTED BY (a) where there is distribution
+# {0}: name of the table, {1}: its storage, {2}: DISTRIBUTED BY (a) on Greenplum
 ON_ONE_TABLE = (
     (
         "CREATE TABLE {0} (a serial, b text){1}{2}",
@@ -123,7 +123,7 @@ ON_ONE_TABLE = (
         "DROP TABLE {0}_l",
     ),
 )
-# heap alone
+# only for heap tables
 ON_HEAP = (
     (
         "CREATE TABLE {0} (a int PRIMARY KEY, b text){2}",
@@ -229,7 +229,7 @@ CLASSIC_PARTITIONED = (
 
 
 def scripts(server: str) -> Iterator[list[str]]:
-    """Scripts, each about a table of its own name."""
+    """Scripts, each with a table of another name."""
     number = 0
     family = server if server.startswith("gp") else "pg"
     distributed = " DISTRIBUTED BY (a)" if family != "pg" else ""
@@ -266,7 +266,7 @@ def scripts(server: str) -> Iterator[list[str]]:
                     script.append(f"ALTER TABLE {name} ADD DEFAULT PARTITION o")
                 script.append(f"DROP TABLE {name}")
                 yield script
-    # Greenplum 6 alone names a partition by its rank
+    # only Greenplum 6 supports partitions by rank
     ranked = [
         (*part[:1], "ALTER TABLE {0} DROP PARTITION FOR (RANK(4))", *part[2:])
         for part in CLASSIC_PARTITIONED[:1]
@@ -277,7 +277,7 @@ def scripts(server: str) -> Iterator[list[str]]:
         made += [*CLASSIC_PARTITIONED, *ranked] if family != "pg" else []
         for steps in made:
             if family == "gp6" and "column" in storage and any(" TYPE " in step for step in steps):
-                continue  # it says that the files a rewrite leaves are not known
+                continue  # the prediction states that the files after a rewrite are unknown
             number += 1
             first = " DISTRIBUTED BY (column1)" if distributed else ""
             yield [
@@ -323,7 +323,7 @@ def differing(
     effect: Effect,
     counted: dict[int, dict[str, int]],
 ) -> list[str]:
-    """Instances on which a statement's predicted rows and files are not those that were counted."""
+    """Instances on which the predicted rows and files of a statement differ from the counted ones."""
     found = []
     for content, rows in counted.items():
         instance = Instance.COORDINATOR if content < 0 else Instance.SEGMENT
@@ -339,7 +339,7 @@ def differing(
                 or (sql.startswith("DROP") and any(x.startswith("ALTER") for x in script))
             )
         ):
-            # what was done to a table is noted on the coordinator, once a kind of deed
+            # the coordinator has one row per table and kind of operation
             predicted.pop("pg_stat_last_operation", None)
             made.pop("pg_stat_last_operation", None)
         if predicted != made:
@@ -353,7 +353,7 @@ def differing(
 
 
 def named_by(sql: str, effect: Effect) -> set[str] | None:
-    """Names of the tables that a statement makes by the prediction; None where that says nothing."""
+    """Names of the tables that a statement creates according to the prediction; None if the prediction does not contain names."""
     if (
         not sql.startswith(("CREATE TABLE", "ALTER TABLE"))
         or effect.table is None
@@ -374,7 +374,7 @@ def wrong_names(edition: Edition, sql: str, said: set[str], new: set[str]) -> li
 
 
 def walk(live: Live, edition: Edition, recording: Recording) -> tuple[int, list[str]]:
-    """Comparisons made, and those that differ."""
+    """Run all scripts and return the number of comparisons, and the differences."""
     compared, differences = 0, []
     live.work.execute("SET client_min_messages = error")
     live.work.execute("SET TimeZone = 'UTC'")
@@ -393,7 +393,7 @@ def walk(live: Live, edition: Edition, recording: Recording) -> tuple[int, list[
                     break
                 raise AssertionError(f"{sql}: {e}") from None
             if "DROP" in sql or "ADD COLUMN" in sql or " TYPE " in sql or "TRUNCATE" in sql:
-                # the files of what was dropped go with the next checkpoint
+                # the next checkpoint removes the files of dropped relations
                 for conn in live.instances.values():
                     conn.execute("CHECKPOINT")
             after, names_after = live.count(), names(live)
@@ -421,7 +421,7 @@ ZONED = (
 
 
 def zones(live: Live, edition: Edition) -> tuple[int, list[str]]:
-    """Ranges of timestamptz in time zones with summer time: the same bounds as the server's."""
+    """Compare the bounds of timestamptz ranges with those of the server, in time zones with daylight saving time."""
     compared, differences = 0, []
     for zone in ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"):
         live.work.execute(f"SET TimeZone = '{zone}'".encode())
@@ -480,7 +480,7 @@ def check(dsn: str, least: int) -> None:
 
 @pytest.mark.parametrize("path", recorded("ddl"), ids=lambda p: p.stem)
 def test_predictions_equal_what_was_counted(path: Path) -> None:
-    """Needs no server: the counts of the last recording, of the same scripts."""
+    """Predictions equal the recorded counts of the same scripts; needs no server."""
     (edition,) = editions(path.stem.rpartition("_")[2])
     entries = read(path)
     written = list(scripts(edition.name))

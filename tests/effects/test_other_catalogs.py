@@ -1,5 +1,5 @@
-"""Rows of pg_depend, pg_constraint, pg_trigger and others on live servers: each prediction equals what the server counts, or says what
-is not counted.
+"""Rows of pg_depend, pg_constraint, pg_trigger and others on live servers: each prediction equals the count of the server, or states
+what is not counted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gpcatalog.effects.types import Types
 from tests.effects.live import run
 from tests.recorded import FIXTURES
 
-# complete: nothing of these may be left out
+# complete: no rows of these statements may be left out
 COUNTED = """
 CREATE TABLE a (x int, y text DEFAULT 'q', CHECK (x > 0), CONSTRAINT alone CHECK (x < 100) NO INHERIT);
 CREATE TABLE b () INHERITS (a);
@@ -83,7 +83,7 @@ CREATE INDEX ON t (i);
 CREATE TEMP TABLE u (i int) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (i);
 DROP TABLE t, u;
 """
-# something of these is not counted, which must be said
+# some rows of these statements are not counted, and the prediction must state this
 LEFT_OUT = """
 CREATE FUNCTION f(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1';
 CREATE TABLE a (x int DEFAULT f(1), CHECK (x > f(2)));
@@ -202,7 +202,7 @@ def test_counted_or_said(fixture: str, request: pytest.FixtureRequest, tmp_path:
 
 @pytest.mark.parametrize("fixture", list(FIXTURES))
 def test_the_server_has_them(fixture: str, request: pytest.FixtureRequest) -> None:
-    """Nothing depends on these functions and operators; of what is a type of the server's, its own catalog decides."""
+    """The listed functions and operators exist on the server, so they need no dependency rows; no type of the server counts as outer."""
     with psycopg.connect(request.getfixturevalue(fixture)) as conn:
         functions = {
             str(name)

@@ -1,4 +1,4 @@
-"""Blocks that look whether an object exists, or catch that it does: what they do on live servers is what was predicted."""
+"""Blocks that check whether an object exists, or catch the error that it exists: their predicted effect equals that on live servers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONSTRAINT = "SELECT 1 FROM pg_constraint WHERE conrelid = 'public.t'::regclass 
 IN_PUBLIC = "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relname"
 TABLE = "CREATE TABLE t (a int PRIMARY KEY, b text)"
 
-# each statement twice where it says so: the second time, what it creates exists
+# some statements run twice: the second time, the object exists
 KNOWN = (
     f"BEGIN {TYPE}; EXCEPTION WHEN duplicate_object THEN NULL; END",
     f"BEGIN {TYPE}; EXCEPTION WHEN duplicate_object THEN NULL; END",
@@ -50,7 +50,7 @@ KNOWN = (
     "BEGIN IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'nobody_at_all') THEN COMMENT ON TABLE u IS 'x'; END IF; END",
     "BEGIN BEGIN CREATE SEQUENCE q; EXCEPTION WHEN others THEN NULL; END; CREATE TABLE w (a int); END",
 )
-# it fails for another reason, or what is there is not known: nothing may be claimed
+# the statement fails for another reason, or it is not known whether the object exists: the effect must be unknown
 DOUBTFUL = (
     "BEGIN IF NOT EXISTS (SELECT 1 FROM pg_type WHERE typname = 'int4') THEN CREATE TABLE n (a int); END IF; END",
     "BEGIN CREATE TYPE nowhere.n AS ENUM ('a'); EXCEPTION WHEN others THEN NULL; END",
@@ -84,7 +84,7 @@ def test_blocks(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) ->
     assert result.equal == len(KNOWN)
 
 
-# what is there before a block, and the block: the server decides, and nothing wrong may be claimed
+# objects before a block, and the condition of the block: no prediction may differ from the server
 AFTER = (
     ("CREATE VIEW v AS SELECT 1 AS a", "typname = 'v'", "pg_type"),
     ("CREATE TYPE pair AS (a int)", "relname = 'pair'", "pg_class"),

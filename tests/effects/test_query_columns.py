@@ -1,4 +1,4 @@
-"""Columns of queries: their number, names and types as derived from the text, against what the server says they are."""
+"""Columns of queries: their number, names and types as derived from the text, against those that the server reports."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_the_server_agrees(server: str, request: pytest.FixtureRequest) -> None:
                 cursor = conn.execute(f"{query} LIMIT 0".encode())
                 described = cursor.description or []
             except psycopg.Error:
-                continue  # there is no such operator
+                continue  # the operator does not exist
             accepted += 1
             (statement,) = statements(Source(query + ";"), editions(server))
             try:
@@ -139,22 +139,21 @@ def test_the_server_agrees(server: str, request: pytest.FixtureRequest) -> None:
             assert [c.name for c in derived] == [d.name for d in described], query
             real = [types[d.type_code] for d in described]
             real = ["_array" if name.startswith("_") else name for name in real]
-            mine = [
-                "varchar" if c.type == "code" else c.type for c in derived
-            ]  # clients are told of what type a domain is
+            # the server reports the base type of a domain
+            mine = ["varchar" if c.type == "code" else c.type for c in derived]
             assert all(m in ("", name) for m, name in zip(mine, real, strict=True)), (
                 query,
                 derived,
                 real,
             )
             told += all(c.type for c in derived)
-            # a length that is taken for known decides about TOAST
+            # a known length must be correct, because it determines whether a TOAST table is needed
             lengths = [cursor.pgresult.fmod(i) for i in range(len(derived))]
             for column, length in zip(derived, lengths, strict=True):
                 if column.type in ("varchar", "bpchar") and column.typmod >= 0:
                     assert column.typmod == length, (query, column, length)
     assert accepted > 500
-    assert told / accepted > 0.7  # else nothing is tested
+    assert told / accepted > 0.7  # otherwise too little is tested
 
 
 def test_a_view_that_changed_is_not_read_by_its_first_definition() -> None:
@@ -190,7 +189,7 @@ def test_a_view_that_changed_is_not_read_by_its_first_definition() -> None:
 
 @pytest.mark.parametrize("number", ["1" * 6000, "0b12", "0x", "1__0", "0x" + "f" * 200])
 def test_numbers_that_no_server_has_end_no_check(number: str, tmp_path: Path) -> None:
-    """Python converts neither all digits of a very long number nor those of another base."""
+    """A number that Python cannot convert, because it is very long or has invalid digits of another base, does not end the check."""
     file = tmp_path / "f.sql"
     file.write_text(f"CREATE TABLE t AS SELECT {number} AS a;\n")
     done = program.run("check", str(file), "--server", "postgresql19")

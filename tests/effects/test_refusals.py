@@ -1,4 +1,4 @@
-"""Statements that a live server rejects: `refusal` gives a reason for them, and for none that the server accepts."""
+"""`refusal` returns a reason for statements that a live server rejects, and for no statement that the server accepts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIST = "CREATE TABLE t (a text, b int) PARTITION BY LIST (a)"
 PART = "PARTITION OF t FOR VALUES"
 DAYS = "CREATE TABLE t (a timestamptz, b text) PARTITION BY RANGE (a)"
 
-# the last statement of each; what comes before it is accepted
+# scripts whose last statement is rejected; the statements before it are accepted
 EVERYWHERE = (
     # names
     "CREATE TABLE t (a int); CREATE VIEW t AS SELECT 2 AS x",
@@ -191,7 +191,7 @@ GREENPLUM_6 = (
     "CREATE TABLE t (a int); ALTER TABLE t ADD PARTITION p START (3) END (4)",
 )
 
-# near to those, and accepted by every server that knows the words
+# similar scripts, accepted by every server that supports their syntax
 ACCEPTED = (
     "CREATE TABLE p (a int, CONSTRAINT c CHECK (a > 0)); CREATE TABLE d () INHERITS (p); ALTER TABLE d ADD CONSTRAINT c CHECK (a > 0)",
     "CREATE VIEW v AS SELECT 1 AS x; CREATE TEMP TABLE v (a int); DROP TABLE v",
@@ -290,7 +290,7 @@ ACCEPTED_GREENPLUM = (
 
 
 def scripts(server: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Scripts whose last statement this server rejects, and those that it accepts."""
+    """Scripts whose last statement this server rejects, and scripts whose last statement it accepts."""
     if server == "gp6":
         return (*EVERYWHERE, *GREENPLUM, *GREENPLUM_6), (*ACCEPTED, *ACCEPTED_GREENPLUM)
     rejected, accepted = (*EVERYWHERE, *DECLARATIVE), (*ACCEPTED, *ACCEPTED_DECLARATIVE)
@@ -309,7 +309,7 @@ CLEAN = (
 
 
 def judged(conn: psycopg.Connection, text: str, generation: str) -> tuple[str, str]:
-    """What the server says of the last statement, and what is predicted; "" if it is accepted."""
+    """The error of the server for the last statement, and the predicted reason; "" if the statement is accepted."""
     (edition,) = editions(generation)
     state = SchemaState(cost_edition(edition), ZoneInfo("UTC"))
     *before, last = statements(Source(text), (edition,))
@@ -351,7 +351,7 @@ def test_refusals(fixture: str, request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("server", ["gp6", "gp7", "pg15", "pg18"])
 def test_what_may_not_have_run_makes_nothing_certain(server: str) -> None:
-    """Neither that an object exists nor that it is missing; what a statement says of itself is."""
+    """If earlier statements may not have run, it is uncertain whether an object exists; an error within one statement remains certain."""
     (edition,) = editions(server)
     for uncertain, certain in (
         ("CREATE VIEW v AS SELECT 1 AS x; CREATE VIEW v AS SELECT 1 AS x", False),

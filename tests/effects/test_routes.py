@@ -1,6 +1,6 @@
-"""Code that runs DDL where no statement says so: a prediction is that of the server, or says what it does not know.
+"""Code that runs DDL although the statement itself does not show it: a prediction equals the server, or states what is unknown.
 
-What the servers did is recorded, and compared on machines without them.
+The effects on the servers are recorded, and compared on machines without them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.effects.routes import cases
 from tests.effects.test_scripts import banner
 from tests.recorded import FIXTURES, Recording, read, recorded, share, some_of
 
-EXACT = 0.3  # share of the statements whose effect has to be known
+EXACT = 0.3  # share of the statements whose effect must be known
 
 
 def judge(result: Result) -> None:
@@ -40,7 +40,8 @@ def test_routes(fixture: str, request: pytest.FixtureRequest) -> None:
                 result.add(follow(live, Source(text, text), recording))
                 live.work.execute(b"ROLLBACK")
                 continue
-            with own_database(dsn, "gpcatalog_route") as other:  # it has transactions of its own
+            # the script contains its own transactions
+            with own_database(dsn, "gpcatalog_route") as other:
                 begin(other)
                 result.add(follow(other, Source(text, text), recording))
     judge(result)
@@ -49,7 +50,7 @@ def test_routes(fixture: str, request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("path", recorded("routes"), ids=lambda p: p.stem)
 def test_routes_did_what_is_predicted(path: Path) -> None:
-    """Needs no server."""
+    """Predictions agree with the recorded effects; needs no server."""
     scripts: dict[str, list[dict[str, Any]]] = {}
     for entry in read(path):
         if "script" in entry:

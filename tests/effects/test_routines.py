@@ -1,4 +1,4 @@
-"""Calls of functions: where check says that a call changes nothing, the server's catalogs stay as they are."""
+"""Calls of functions: if check reports that a call changes nothing, the catalogs of the server do not change."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ REFERENCE = (
 )
 WITH_DEFAULT = (FIVE, "CREATE TABLE given (a int DEFAULT five(), b int)")
 VIEW = (FIVE, "CREATE VIEW seen AS SELECT five() AS a")
-# what the definition of a relation or domain calls
+# functions that the definition of a relation or domain calls
 CARRIED = {
     "default": (WITH_DEFAULT, "INSERT INTO given (b) VALUES (1)"),
     "default set": (
@@ -243,7 +243,7 @@ CARRIED = {
         "INSERT INTO given (b) VALUES (1)",
     ),
 }
-# statements before, the one that runs the code without a word of it in its own text
+# statements before, and the statement that runs the code although its text does not mention the code
 HIDDEN = CARRIED | {
     "insert": ((), "INSERT INTO held SELECT 1 FROM makes()"),
     "update": (("INSERT INTO held VALUES (1)",), "UPDATE held SET a = (SELECT 1 FROM makes())"),
@@ -365,7 +365,7 @@ def test_a_schema_is_created_in_the_servers_order(pg_dsn: str) -> None:
         assert one.cost.rows_coordinator["pg_class"] == sign * counted
 
 
-# bodies whose statements are known: so is the effect of a call
+# bodies whose statements are known, so that the effect of a call is known, too
 STRAIGHT = (
     (
         "plpgsql",
@@ -440,7 +440,7 @@ def test_a_body_without_branches_is_the_sum_of_its_statements(
             ]
             found = run([Source(";\n".join(script) + ";")], Settings(server=server)).statements[-1]
             known = found.cost.complete
-            if "<<" not in body and "PERFORM(" not in body:  # may be unknown, not wrong
+            if "<<" not in body and "PERFORM(" not in body:  # others may be unknown, but not wrong
                 assert known is ((language, body) in STRAIGHT), (body, found)
             if not known:
                 continue
@@ -459,7 +459,7 @@ def test_a_body_without_branches_is_the_sum_of_its_statements(
 
 
 OVERLOADS = (
-    # statements, and whether a call of s.f(1) is known
+    # statements, and whether the effect of a call of s.f(1) is known
     (("CREATE FUNCTION s.f(int)",), True),
     (("CREATE FUNCTION s.f(int)", "CREATE FUNCTION t.f(int)"), False),
     (("CREATE FUNCTION s.f(int)", "CREATE FUNCTION s.f(text)"), False),
@@ -487,7 +487,7 @@ def test_one_of_several_functions_of_a_name_is_unknown(
 
 
 def test_each_table_of_a_block_is_told_apart() -> None:
-    """Rows go to the table that they are of, and a lock on one that was there before is seen."""
+    """Rows are counted for the table to which they belong, and a lock on a table that existed before is reported."""
     block = "DO $$ BEGIN CREATE TABLE one (a int); CREATE TABLE two (a int, b text); ALTER TABLE old ADD COLUMN z int; END $$;"
     report = run([Source(block)], Settings(server="pg15"))
     tables = {t.table: t for t in report.tables}
@@ -497,7 +497,7 @@ def test_each_table_of_a_block_is_told_apart() -> None:
     assert "exclusive-without-lock-timeout" in {f.finding.rule for f in report.findings}
 
 
-# a server rejects most of these; a check of them has to end
+# servers reject most of these; the check of them must end
 CYCLES = """
 CREATE TABLE a (x int);
 CREATE TABLE b (x int) INHERITS (a);

@@ -1,6 +1,6 @@
-"""Scripts of DDL on live servers, statement by statement; what the servers did is recorded and compared on machines without them.
+"""DDL scripts on live servers, statement by statement; their effects are recorded and compared on machines without the servers.
 
-Scripts made at random (scripts.py) are the widest oracle there is here: GPCATALOG_TEST_SEEDS=100-120 tries others.
+Random scripts (scripts.py) are the most general test of predictions. GPCATALOG_TEST_SEEDS=100-120 runs other random scripts.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from tests.effects.test_dependents import SCRIPT
 from tests.recorded import FIXTURES, Recording, read, recorded, share, turn
 
 GOLDEN = Path(__file__).parent / "golden"
-LEFT_BEHIND = 300  # statements whose tables are a baseline
-STATEMENTS = 1500  # of a script made at random; the server refuses about half
+LEFT_BEHIND = 300  # statements that create the tables of a baseline
+STATEMENTS = 1500  # statements of a random script; the server rejects about half
 SEEDS = (1, 2, 3)
-UNKNOWN = 0.2  # share of accepted statements of such a script whose effect may be unknown
+UNKNOWN = 0.2  # share of accepted statements of a random script whose effect may be unknown
 _WRITTEN = {
     "gp6": (written.BOTH_GREENPLUMS, written.SIX),
     "gp7": (written.BOTH_GREENPLUMS, written.SEVEN, written.MODERN),
@@ -43,20 +43,20 @@ _EDGES = {
 
 
 def seeds() -> list[int]:
-    """Those of every recording, or a range that was asked for."""
+    """The seeds of every recording, or the range in GPCATALOG_TEST_SEEDS."""
     asked = os.environ.get("GPCATALOG_TEST_SEEDS", "")
     first, _, last = asked.partition("-")
     return list(range(int(first), int(last or first) + 1)) if asked else list(SEEDS)
 
 
 def live_seeds() -> list[int]:
-    """One of them where nothing is recorded: predictions for the others are compared with the recordings."""
+    """All seeds if results are recorded, otherwise one: predictions for the others are compared with the recordings."""
     recording = os.environ.get("GPCATALOG_TEST_RECORD") or os.environ.get("GPCATALOG_TEST_SEEDS")
     return seeds() if recording else [SEEDS[turn() % len(SEEDS)]]
 
 
 def scripts(server: str, made: list[int], number: int) -> dict[str, str]:
-    """Text of each script, by its name. made: seeds of those made at random, which have so many statements."""
+    """The text of each script by its name. made: seeds of the random scripts; number: their number of statements."""
     found = {
         "written": "".join((written.EVERYWHERE, *_WRITTEN[server])),
         "dropped along": SCRIPT,
@@ -75,7 +75,7 @@ def banner(dsn: str) -> str:
 
 
 def judge(name: str, result: Result, *, part: int = 1) -> None:
-    """part: one statement in so many was made of a script made at random"""
+    """Check the result of a script. part: a random script was generated with one in this number of its statements."""
     made = name.startswith("made")
     print(result.line(name))
     assert result.wrong == [], name
@@ -103,7 +103,7 @@ def test_scripts(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
 
 @pytest.mark.parametrize("path", recorded("scripts"), ids=lambda p: p.stem)
 def test_scripts_did_what_is_predicted(path: Path) -> None:
-    """Needs no server: what the last recording's server did, and all that predictions say (GPCATALOG_TEST_UPDATE=1 writes it anew)."""
+    """Predictions agree with the recorded effects, and have not changed (GPCATALOG_TEST_UPDATE=1 rewrites them); needs no server."""
     server = path.stem.rpartition("_")[2]
     runs: dict[str, list[dict[str, Any]]] = {}
     written_now = scripts(server, list(SEEDS), STATEMENTS)
@@ -143,7 +143,7 @@ def judge_baseline(result: Result, *, part: int = 1) -> None:
 
 @pytest.mark.parametrize("fixture", list(FIXTURES))
 def test_baselines(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """What a script made at random leaves behind, read by an audit, and a statement of every kind on each table of it."""
+    """Predictions for statements of every kind on each table that a random script leaves in the database, from a snapshot of it."""
     dsn, server = request.getfixturevalue(fixture), FIXTURES[fixture]
     recording = Recording("baseline", server, banner(dsn))
     for seed in [seed + 50 for seed in seeds()[:1]]:

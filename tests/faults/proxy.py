@@ -1,4 +1,4 @@
-"""A TCP proxy between gpcatalog and a server: calls somebody when a chosen probe passes, swallows everything, or hangs up."""
+"""A TCP proxy between gpcatalog and a server: it can call a function at a given probe, discard all data, or close connections."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MARK = re.compile(rb"/\* gpcatalog:(\w+)")
 
 
 class Proxy:
-    """Listens on the loopback address. When the probe `at` passes for the first time, `then` is called with it held back.
+    """A proxy on the loopback address. It calls `then` before it forwards the probe `at` for the first time.
 
-    passed: names of the probes that went by.
+    passed: names of the probes that the proxy has received.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Proxy:
             if self.swallowing.is_set():
                 if not block:
                     return
-                continue  # whoever waits for it waits for ever
+                continue  # discarded: the receiver waits forever
             try:
                 if not block:
                     sink.shutdown(socket.SHUT_RDWR)
@@ -72,13 +72,13 @@ class Proxy:
             then(self)
 
     def hang_up(self) -> None:
-        """Cut every connection, as a firewall that resets does."""
+        """Close every connection, as a firewall that resets connections does."""
         for one in self._pairs:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End everything."""
+        """Close the listener and all connections."""
         self._ending = True
         for one in (self._listener, *self._pairs):
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""One live server to be harmed, and what must hold after whatever was done to it."""
+"""A live server for fault tests, and checks that must pass after each fault."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ DATABASE = "faults"
 
 @dataclass
 class Said:
-    """How a command ended. code: negative for a signal that killed it."""
+    """The result of a command. code: exit code, negative if a signal killed the command."""
 
     code: int
     out: str
     err: str
 
     def one_message(self, code: int, *words: str, printed: bool = False) -> None:
-        """One message with these words, a hint at most, the exit code, nothing on standard output unless it was printed before."""
+        """Check the exit code, and that there is one message with these words, at most one hint, and no output unless `printed`."""
         lines = self.err.strip().splitlines()
         assert self.code == code, (self.code, self.err[-800:])
         assert lines, self.err
@@ -48,7 +48,7 @@ class Said:
 
 
 class Stage:
-    """A server with a database of its own for faults."""
+    """A server with a separate database for fault tests."""
 
     def __init__(self, kind: str, request: pytest.FixtureRequest) -> None:
         self.kind = kind
@@ -79,17 +79,17 @@ class Stage:
             conn.execute(
                 "INSERT INTO sales SELECT n, date '2026-01-05' FROM generate_series(1, 500) n"
             )
-            # a commit of these servers survives a crash once it is flushed, up to 0.6 s later
+            # on these servers, a commit survives a crash only after it is flushed, up to 0.6 s later
             conn.execute("CHECKPOINT")
 
     @property
     def leaf(self) -> str:
         return "sales_1_prt_5"
 
-    # -- doing harm ------------------------------------------------------------------------------------------------------
+    # -- faults ----------------------------------------------------------------------------------------------------------
 
     def restart(self) -> None:
-        """The entry instance (or the server), without waiting for anybody."""
+        """Restart the coordinator or the server in immediate mode."""
         if isinstance(self.owner, Cluster):
             self.owner.stop_instance(-1, "immediate")
             self.owner.start_instance(-1)
@@ -98,7 +98,7 @@ class Stage:
             self.owner.start()
 
     def settle(self) -> None:
-        """Wait until everything answers again."""
+        """Wait until all instances answer again."""
         question = "SELECT count(*) FROM gp_dist_random('gp_id')" if self.greenplum else "SELECT 1"
         for _ in range(240):
             try:
@@ -109,14 +109,14 @@ class Stage:
                 time.sleep(0.5)
         pytest.fail("the server did not come back")
 
-    # -- running and looking -----------------------------------------------------------------------------------------------
+    # -- running commands and checking the server --------------------------------------------------------------------------
 
     def through(self, port: int) -> str:
-        """Conninfo by way of a proxy."""
+        """Conninfo of a connection through a proxy on this port."""
         return make_conninfo(self.dsn, port=port)
 
     def sessions(self) -> int:
-        """Sessions of gpcatalog on the entry instance, and what they left working on segments."""
+        """Number of sessions of gpcatalog on the coordinator or server, and of their processes that still work on segments."""
         with psycopg.connect(self.dsn, autocommit=True) as conn:
             count = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'gpcatalog%' OR query LIKE '/* gpcatalog:%'"
             row = conn.execute(
@@ -145,7 +145,7 @@ class Stage:
         return found
 
     def quiet(self, seconds: float = 30) -> None:
-        """No session of gpcatalog is left on the server, soon."""
+        """Check that no session of gpcatalog is left on the server after some seconds."""
         end = time.monotonic() + seconds
         while (n := self.sessions()) and time.monotonic() < end:
             time.sleep(0.2)
@@ -164,7 +164,7 @@ def start(*words: str, home: Path, **env: str) -> subprocess.Popen[str]:
 
 
 def end(child: subprocess.Popen[str], seconds: float = 180) -> Said:
-    """Its end; a command that hangs is a failure."""
+    """Wait for the end of a command and return its result; a command that hangs fails the test."""
     try:
         out, err = child.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -189,7 +189,7 @@ def run(*words: str, home: Path, **env: str) -> Said:
 def interrupting(
     child: Callable[[], subprocess.Popen[str]], number: signal.Signals
 ) -> Callable[[object], None]:
-    """Something for a proxy to call: sends the signal and lets it arrive."""
+    """A function for a proxy to call: it sends the signal and waits for its arrival."""
 
     def then(_: object) -> None:
         child().send_signal(number)
@@ -199,7 +199,7 @@ def interrupting(
 
 
 def stored(home: Path) -> list[Path]:
-    """Every file under the store that is no draft: each of them opens."""
+    """All files of the store that are not temporary; checks that each of them can be opened."""
     files = [p for p in home.rglob("*") if p.is_file() and not p.name.startswith(".")]
     for path in files:
         with Snapshot(path) as snapshot:
@@ -208,6 +208,6 @@ def stored(home: Path) -> list[Path]:
 
 
 def drafts(home: Path) -> list[Path]:
-    """Files that begin with a dot, but for the totals of the snapshots that were read."""
+    """Temporary files: names that begin with a dot, except the file with totals of snapshots."""
     found = [p for p in home.rglob(".*") if p.is_file()] if home.exists() else []
     return [p for p in found if p.name != kept.FILE]

@@ -1,6 +1,7 @@
-"""Every fault of fixtures/faults.md on every server it can befall: the exit code and the words of that table, no half-written file, no session.
+"""Every fault of fixtures/faults.md on every server on which it can occur: the exit code and message are those of the table, and no
+incomplete file and no session are left.
 
-A proxy between the command and the server holds one probe back while the harm is done, so each fault strikes at a known moment.
+A proxy between the command and the server delays one probe while the fault is caused, so each fault occurs at a known time.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MOMENTS = [
 
 
 def rows() -> dict[str, tuple[int, str]]:
-    """Fault → exit code and what is said, from the committed table."""
+    """Fault → exit code and output, from the table in fixtures/faults.md."""
     found = {}
     for line in TABLE.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
@@ -44,7 +45,7 @@ def rows() -> dict[str, tuple[int, str]]:
 
 
 def hold(said: Said, fault: str) -> None:
-    """The outcome is the table's: exit code, and each of its words in backquotes in what was said."""
+    """Check that the exit code is that of the table, and that the output contains each text in backquotes of the table."""
     code, text = rows()[fault]
     assert (said.code if said.code >= 0 else 128 - said.code) == code, (
         said.code,
@@ -59,7 +60,7 @@ def hold(said: Said, fault: str) -> None:
 
 
 def test_the_table_is_about_these_tests() -> None:
-    """Every fault of the table is one that a test here does, on the servers it can befall."""
+    """Every fault of the table is tested in this file, on the servers on which it can occur."""
     source = Path(__file__).read_text()
     assert len(rows()) == TABLE.read_text().count("\n") - 2
     for fault in rows():
@@ -78,7 +79,7 @@ def cluster(request: pytest.FixtureRequest) -> Stage:
 
 @pytest.fixture(autouse=True)
 def nothing_left(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
-    """After each fault: no session on the server, no draft, only whole files."""
+    """Check after each fault that there is no session on the server and no temporary file, and that all files are complete."""
     yield
     name = next((n for n in ("stage", "cluster") if n in request.fixturenames), None)
     if name is None:
@@ -122,7 +123,7 @@ def test_server_restarts_during(stage: Stage, home: Path, moment: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("moment", ["server", "relations", "scan_class"])
 def test_network_is_cut(stage: Stage, home: Path, moment: str) -> None:
-    """Nothing arrives any more and nobody says so."""
+    """The network discards all data without an error."""
     with Proxy(stage.port, moment, lambda p: p.swallowing.set()) as proxy:
         said = faults.run("audit", stage.through(proxy.port), "--statement-timeout", "1", home=home)
     hold(said, "the network fails during the audit without a reset")
@@ -148,15 +149,16 @@ def test_connection_is_reset(stage: Stage, home: Path, moment: str) -> None:
     ids=["first", "second", "third"],
 )
 def test_idle_sessions_are_ended(stage: Stage, home: Path, moment: str, before: int) -> None:
-    """The owner of a database may set this; the settings of a version are known once it is.
+    """An audit is complete although the database has a short idle_session_timeout, which its owner may set.
 
-    Each of the first three statements comes too late: from that one on, every one of its name.
+    gpcatalog can change the setting only when it knows the version of the server. In each case, one of the first three statements, and
+    all later ones with its name, are sent after the timeout.
     """
 
     def hold_back(proxy: Proxy) -> None:
         if proxy.passed.count(moment) > before:
             time.sleep(0.3)
-        proxy.then = hold_back  # the next time too
+        proxy.then = hold_back  # delay the next one, too
 
     with psycopg.connect(stage.dsn, autocommit=True) as owner:
         if owner.info.server_version < 140000:
@@ -175,14 +177,14 @@ def test_idle_sessions_are_ended(stage: Stage, home: Path, moment: str, before: 
 
 
 def test_transactions_are_ended(stage: Stage, home: Path) -> None:
-    """The same, by a statement that waits for longer than transactions of the database may last."""
+    """The same with transaction_timeout, if a statement waits longer than the transactions of the database may last."""
     locked = b"BEGIN; LOCK TABLE pg_catalog.pg_proc IN ACCESS EXCLUSIVE MODE"
 
     def hold_back(proxy: Proxy) -> None:
         holder = psycopg.connect(stage.dsn, autocommit=True)
         holder.execute(locked)
         threading.Timer(0.4, holder.close).start()
-        proxy.then = hold_back  # the next time too
+        proxy.then = hold_back  # delay the next one, too
 
     with psycopg.connect(stage.dsn, autocommit=True) as owner:
         if owner.info.server_version < 170000:
@@ -215,7 +217,10 @@ def test_catalog_held(
 
 @pytest.mark.parametrize("stage", ["gp6", "gp7"], indirect=True)
 def test_catalog_held_on_one_segment(stage: Stage, home: Path) -> None:
-    """As by a VACUUM FULL in utility mode: Greenplum 6's segments do not heed lock_timeout, and nothing may wait for it all the same."""
+    """A catalog locked on one segment, as by VACUUM FULL in utility mode, must not make the audit wait.
+
+    The segments of Greenplum 6 ignore lock_timeout.
+    """
     with psycopg.connect(stage.dsn) as conn:
         port = conn.execute(
             "SELECT port FROM gp_segment_configuration WHERE content = 0 AND role = 'p'"
@@ -231,14 +236,14 @@ def test_catalog_held_on_one_segment(stage: Stage, home: Path) -> None:
         holder.rollback()
     hold(said, "AccessExclusiveLock on a catalog, lock timeout")
     lost = [c for c in json.loads(said.out)["coverage"] if c["status"] != "read"]
-    assert not [c for c in lost if c["status"] == "timed out"], lost  # waited for until the end
+    assert not [c for c in lost if c["status"] == "timed out"], lost  # no wait until the timeout
     assert {c["status"] for c in lost if c["probe"] == "segment_catalog_rows pg_depend"} == {
         "busy"
     }, lost
 
 
 def test_pg_class_held(stage: Stage, home: Path) -> None:
-    """Not even a session can be opened: told after connect's own limit, or after the lock timeout."""
+    """With a lock on pg_class, no session can be opened; this is reported after the connection timeout or the lock timeout."""
     with psycopg.connect(stage.dsn) as holder:
         holder.execute("LOCK TABLE pg_catalog.pg_class IN ACCESS EXCLUSIVE MODE")
         said = faults.run(
@@ -249,7 +254,7 @@ def test_pg_class_held(stage: Stage, home: Path) -> None:
 
 
 def test_pg_proc_held(stage: Stage, home: Path) -> None:
-    """The session opens, and its first statement waits."""
+    """With a lock on pg_proc, the session can be opened, but its first statement waits."""
     with psycopg.connect(stage.dsn) as holder:
         holder.execute("LOCK TABLE pg_catalog.pg_proc IN ACCESS EXCLUSIVE MODE")
         said = faults.run("audit", stage.dsn, "--lock-timeout", "0.3", home=home)
@@ -267,7 +272,7 @@ def test_leaf_held(stage: Stage, home: Path) -> None:
 
 
 def test_disk_full(stage: Stage, home: Path) -> None:
-    """A limit on the size of files stands for the full disk: writes fail in the same places, as whoever runs it."""
+    """A limit of the file size simulates a full disk: writes fail at the same points, for any account that runs the test."""
     child = subprocess.run(
         [sys.executable, "-c", FULL, "audit", stage.dsn],
         capture_output=True,
@@ -290,7 +295,7 @@ FULL = (
     sys.platform != "linux", reason="a small file system can be mounted on Linux only"
 )
 def test_file_system_full(stage: Stage, tmp_path: Path, home: Path) -> None:
-    """A real one, of 200 KB, in a mount namespace of its own, where the kernel allows one."""
+    """A file system of 200 KB, in a separate mount namespace, if the kernel allows one, is full."""
     place = tmp_path / "small"
     place.mkdir()
     mount = f"mount -t tmpfs -o size=200k tmpfs {place} && exec {sys.executable} -m gpcatalog audit '{stage.dsn}' --save {place}/s.gpcatalog"
@@ -321,7 +326,7 @@ def test_output_full(stage: Stage, home: Path) -> None:
 
 
 def test_folder_full(stage: Stage, home: Path, tmp_path: Path) -> None:
-    """No file of a migration is cut short: psql would run what is left of it."""
+    """No file of a migration is truncated, because psql would run a truncated file."""
     plan, folder = tmp_path / "plan.json", tmp_path / "sql"
     assert faults.run("plan", stage.dsn, "--format", "json", "-o", str(plan), home=home).code == 0
     child = subprocess.run(
@@ -359,7 +364,7 @@ def test_signal_at_a_probe(stage: Stage, home: Path, number: signal.Signals, mom
 
 @pytest.mark.parametrize("seed", range(4))
 def test_signal_at_random(stage: Stage, home: Path, seed: int) -> None:
-    """At any time of the client's life, the save included: the file is whole or not there."""
+    """After a signal at any time, also during the save, the file is complete or does not exist."""
     draw = random.Random(f"{stage.kind}{seed}")
     number = draw.choice(list(SIGNALS))
     child = faults.start("audit", stage.dsn, home=home)
@@ -367,9 +372,9 @@ def test_signal_at_random(stage: Stage, home: Path, seed: int) -> None:
     child.send_signal(number)
     said = faults.end(child)
     if said.code == 0:
-        return  # it was done before
+        return  # the command had ended before the signal
     if said.code == -number and number != signal.SIGKILL:
-        # Python itself was not up yet: nothing was begun
+        # Python had not started completely
         assert said.out == ""
         assert not faults.stored(home)
         return
@@ -380,7 +385,7 @@ def test_signal_at_random(stage: Stage, home: Path, seed: int) -> None:
 
 
 def swept(home: Path) -> None:
-    """What a killed save left is no snapshot, and the next save takes it away."""
+    """Check that files of a killed save are not snapshots, and that the next save removes them."""
     places = {p.parent for p in faults.drafts(home)}
     for place in places:
         from tests.growth import made
@@ -390,7 +395,7 @@ def swept(home: Path) -> None:
 
 
 def test_two_audits_at_once(stage: Stage, home: Path) -> None:
-    """Into one series, from the same second on: two whole files, and a third audit forecasts from them."""
+    """Two audits that start in the same second write two complete files to one series, and `growth` can read them."""
     both = [faults.start("audit", stage.dsn, home=home) for _ in range(2)]
     ended = [faults.end(child) for child in both]
     for said in ended:
@@ -401,7 +406,7 @@ def test_two_audits_at_once(stage: Stage, home: Path) -> None:
 
 
 def test_one_of_two_is_killed(stage: Stage, home: Path) -> None:
-    """The one that lives is not disturbed, and the other's draft is not taken for a snapshot."""
+    """If one of two audits is killed, the other one is not affected, and the temporary file of the first is not read as a snapshot."""
     first = faults.start("audit", stage.dsn, home=home)
     children: list[subprocess.Popen[str]] = []
     with Proxy(

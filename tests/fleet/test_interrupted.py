@@ -1,4 +1,4 @@
-"""A signal that a library turns into an error of its own: neither a bug nor a damaged file."""
+"""A signal that a library converts to its own error is reported neither as a bug nor as a damaged file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program of --notify-command: when it runs, what it gets, and what happens if it fails."""
+"""The program of --notify-command: when it runs, what it receives, and what happens if it fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ sys.exit(int(sys.argv[2]))
 
 
 class Program:
-    """A program that keeps what it receives and ends with a chosen code."""
+    """A program that stores what it receives and ends with the given exit code."""
 
     def __init__(self, place: Path) -> None:
         self.file = place / "a program.py"
@@ -36,7 +36,7 @@ class Program:
         return f"'{sys.executable}' '{self.file}' '{self.received}' {code}"
 
     def taken(self) -> list[dict[str, Any]]:
-        """What it received so far, and forget it."""
+        """Return the notifications received so far, and delete them."""
         files = sorted(self.received.iterdir(), key=lambda f: int(f.stem))
         found = [json.loads(f.read_text()) for f in files]
         for file in files:
@@ -90,7 +90,7 @@ def test_a_failure_is_reported_and_repeated(own_server: PrivateServer, program: 
     assert "WARNING" in failed.stdout
     assert "the notification command failed with 7: noise on standard output" in failed.stderr
     assert len(program.taken()) == 1
-    # the state of another command is another one; the same command is called again
+    # each command has its own state; the same command is called again
     assert run(*words, program.command(7)).returncode == 3
     assert len(program.taken()) == 1
 
@@ -132,7 +132,7 @@ def test_one_database_that_is_down(program: Program) -> None:
 def test_all_databases_of_a_server_that_goes_and_comes(
     own_server: PrivateServer, program: Program
 ) -> None:
-    """Down and up again are two notifications of one state, time after time."""
+    """Each time a server goes down and comes up again, there are two notifications of the same state."""
     place = psycopg.conninfo.conninfo_to_dict(own_server.conninfo("postgres"))
 
     def audit(*, up: bool) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""A fleet of two servers and one that nobody answers for, through every command that has --all."""
+"""A fleet of two servers, and of one that does not answer, in every command that has --all."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from gpcatalog.planner import plan_file
 from tests.conftest import newest
 from tests.test_cli import one_message, run
 
-pytestmark = pytest.mark.xdist_group("fleet")  # two servers for all
+pytestmark = pytest.mark.xdist_group("fleet")  # all tests share two servers
 
 DATABASES = {"one": ("alpha", "beta", "beta_old"), "two": ("Größe/1",)}
 
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[dict[str, PrivateServer]]:
-    """Two servers; beta of the first has a partitioned table with empty leaves."""
+    """Two servers; database beta of the first has a partitioned table with empty leaves."""
     with (
         PrivateServer(binaries=newest(), settings={"autovacuum": "off"}) as one,
         PrivateServer(binaries=newest(), settings={"autovacuum": "off"}) as two,
@@ -78,7 +78,7 @@ def fleet(servers: dict[str, PrivateServer], tmp_path: Path) -> Path:
 
 @pytest.fixture
 def broken(servers: dict[str, PrivateServer], tmp_path: Path) -> Path:
-    """The same with a server that is not there, and a database that is not there."""
+    """The same fleet file with a server and a database that do not exist."""
     file = tmp_path / "broken.toml"
     file.write_text(
         clusters(servers).replace('"Gr*"', '"Gr*", "gone"')
@@ -137,9 +137,8 @@ def test_one_that_fails_hides_no_other(broken: Path, tmp_path: Path) -> None:
     to = tmp_path / "latest.txt"
     kept = run("audit", "--all", "--config", str(broken), "-o", str(to))
     assert (kept.returncode, kept.stdout) == (3, "")
-    assert to.read_text().startswith(
-        "2 of 3 clusters not read completely; "
-    )  # a report that lacks a cluster is a report
+    # a report without some clusters is still a report
+    assert to.read_text().startswith("2 of 3 clusters not read completely; ")
     nagios = run("audit", "--all", "--config", str(broken), "--format", "nagios")
     assert nagios.returncode in (1, 2, 3)
     assert "not read completely: 2, two: gone: there is no such database" in nagios.stdout
@@ -217,7 +216,7 @@ def test_stored_snapshots_need_no_server(fleet: Path) -> None:
 def test_a_service_file_names_the_server(
     servers: dict[str, PrivateServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its snapshots are found again without a connection."""
+    """The snapshots of a cluster from a service file are found again without a connection."""
     place = psycopg.conninfo.conninfo_to_dict(servers["one"].conninfo())
     lines = "\n".join(f"{k}={v}" for k, v in place.items() if k in ("host", "port", "user"))
     (tmp_path / "pg_service.conf").write_text(f"[one]\n{lines}\ndbname=alpha\n")
@@ -231,7 +230,7 @@ def test_a_service_file_names_the_server(
     assert grown.returncode == 0, grown.stderr
 
 
-class Silent:
+class Silence:
     """A server that accepts connections and never answers."""
 
     def __enter__(self) -> int:
@@ -243,7 +242,7 @@ class Silent:
 
 
 def test_the_time_limit_ends_what_is_not_finished(fleet: Path, tmp_path: Path) -> None:
-    with Silent() as port:
+    with Silence() as port:
         fleet.write_text(
             f'[cluster.silent]\nconninfo = "host=127.0.0.1 port={port} dbname=x"\n'
             + fleet.read_text().replace('labels = { site = "berlin" }', "")
@@ -256,7 +255,7 @@ def test_the_time_limit_ends_what_is_not_finished(fleet: Path, tmp_path: Path) -
 
 
 def workers(fleet: Path) -> list[str]:
-    """Worker processes of this machine that were started with this test's folder of snapshots."""
+    """Worker processes of this machine that were started with the snapshot folder of this test."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -270,7 +269,7 @@ def workers(fleet: Path) -> list[str]:
 
 
 def test_an_interruption_leaves_no_worker(fleet: Path) -> None:
-    with Silent() as port:
+    with Silence() as port:
         fleet.write_text(f'[cluster.silent]\nconninfo = "host=127.0.0.1 port={port} dbname=x"\n')
         process = subprocess.Popen(
             [sys.executable, "-m", "gpcatalog", "audit", "--all", "--config", str(fleet)],

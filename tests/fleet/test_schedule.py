@@ -1,4 +1,4 @@
-"""Units and crontab lines, judged by systemd and cron's own rules, and run as they are written."""
+"""systemd units and crontab lines are checked by the rules of systemd and cron, and run as written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def analyze() -> str:
 
 
 def units(tmp_path: Path, fleet: str, *words: str) -> dict[str, str]:
-    """The units of a fleet, as files in `units`."""
+    """The systemd units of a fleet, by file name; also written to the folder `units`."""
     (tmp_path / "f.toml").write_text(fleet)
     (tmp_path / "metrics 100%").mkdir(exist_ok=True)
     (tmp_path / "home").mkdir(exist_ok=True)
@@ -57,7 +57,7 @@ def test_one_job_for_each_schedule(tmp_path: Path) -> None:
     assert "TimeoutStartSec=7320" in found["gpcatalog-daily.service"]
     assert "OnCalendar=*-*-* *:07:00" in found["gpcatalog-hourly.timer"]
     assert "PrivateTmp=yes" in found["gpcatalog-daily.service"]
-    # the collector is another account: it must be able to read the metrics
+    # the metrics collector runs as another account, which must be able to read the metrics
     assert "UMask=0022" in found["gpcatalog-daily.service"]
     local = units(tmp_path, '[cluster.a]\nconninfo = "dbname=x"\n')
     assert "PrivateTmp=no" in local["gpcatalog-daily.service"]
@@ -102,7 +102,7 @@ def systemd_words(line: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["systemd", "cron"])
 def test_what_they_run_works(own_server: PrivateServer, tmp_path: Path, kind: str) -> None:
-    """The command lines, run as written: report, metrics, notification and snapshots are there."""
+    """The command lines, run as written, create the report, metrics, notification and snapshots."""
     notice = tmp_path / "notice of 100%.json"
     fleet = (
         f'[cluster.one]\nconninfo = "{own_server.conninfo("postgres")}"\ndatabases = ["postgres"]\n'
@@ -125,7 +125,7 @@ def test_what_they_run_works(own_server: PrivateServer, tmp_path: Path, kind: st
         lines = said.stdout.splitlines()
         pairs = [line for line in lines if re.match(r"\w+=", line)]
         (line,) = [one for one in lines if " audit " in one]
-        assert not re.search(r"(?<!\\)%", line)  # cron ends the command there
+        assert not re.search(r"(?<!\\)%", line)  # cron ends the command at %
         command = ["sh", "-c", line.replace(r"\%", "%").split(" ", 5)[5]]
     environment = dict(pair.split("=", 1) for pair in pairs)
     assert environment["GPCATALOG_HOME"] == str(home)
@@ -144,7 +144,7 @@ def test_what_they_run_works(own_server: PrivateServer, tmp_path: Path, kind: st
 
 @pytest.mark.parametrize("kind", ["systemd", "cron"])
 def test_the_site_is_written(tmp_path: Path, kind: str) -> None:
-    """The command of the job, run as written, finds the snapshots and writes where it may."""
+    """The command of the job, run as written, finds the snapshots and writes only to permitted folders."""
     made.series(tmp_path / "home" / "mdw-5432" / "sales", 2)
     fleet = '[cluster.one]\nconninfo = "host=mdw port=5432"\n'
     folder = tmp_path / "site of 100%"

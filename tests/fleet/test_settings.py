@@ -1,4 +1,4 @@
-"""The fleet file: what it may contain, and what is said about the rest."""
+"""The fleet file: valid contents, and messages about invalid contents."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_where_the_file_is_looked_for(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_labels_of_metrics_are_reserved() -> None:
-    """Every label that a metric has; a label of a fleet by that name would be there twice."""
+    """Every label of a metric is reserved, because a fleet label with this name would be a duplicate."""
     said = run("metrics", "--snapshot", str(FIXTURE), "--top", "3")
     fleet = text_format([clusters([({"cluster": "a"}, 1, 0, 1.0)])])
     there = set(re.findall(r'[{,]([a-z_]+)="', said.stdout + fleet))
@@ -115,7 +115,7 @@ def test_databases_that_are_named_and_not_there() -> None:
 
 
 def test_a_file_of_the_check_may_have_the_same_name(tmp_path: Path) -> None:
-    """gpcatalog.toml is both: each command reads its own tables."""
+    """gpcatalog.toml may be a fleet file and a settings file of check: each command reads its own tables."""
     file = tmp_path / "gpcatalog.toml"
     both = GOOD + "\n[check]\npremake-days = 5\n"
     assert len(settings.loads(both, file).clusters) == 2

@@ -1,14 +1,14 @@
-"""Coverage-guided fuzzing of the targets, for as long as you have.
+"""Coverage-guided fuzzing of the targets for a given time.
 
     python -m venv ~/fuzz && ~/fuzz/bin/pip install atheris -e .
-    ~/fuzz/bin/python -m tests.fuzz.run --work ~/fuzz/work --hours 2           # all targets in turn, again and again
-    ~/fuzz/bin/python -m tests.fuzz.run --work ~/fuzz/work --hours 1 script    # one of them
+    ~/fuzz/bin/python -m tests.fuzz.run --work ~/fuzz/work --hours 2           # all targets in turn, repeatedly
+    ~/fuzz/bin/python -m tests.fuzz.run --work ~/fuzz/work --hours 1 script    # one target
 
-Each target has a corpus under --work that grows from run to run, begun with seeds/ and the statements of fixtures/ddl. An input that
-raises, or takes more than --limit seconds of processor time, goes to --work/TARGET/found under the name of the place it broke at (one
-input a place, the shortest) and fuzzing goes on. A crash below Python ends only the turn; libFuzzer leaves its input there as well.
-Nothing is said to be fixed by this: put the input into tests/fuzz/seeds/TARGET, where the tests run it, and mend the reader.
-Executions and hours add up in --work/total.json. Exit code 1: something was found.
+Each target has a corpus under --work that grows with each run. It starts with seeds/ and the statements of fixtures/ddl. An input that
+raises an exception, or takes more than --limit seconds of processor time, is saved in --work/TARGET/found. Its name is the place of the
+error; the shortest input per place is kept. Then fuzzing continues. A crash below Python ends only the turn; libFuzzer writes its input
+to --work/TARGET. To fix an error, add the input to tests/fuzz/seeds/TARGET, where the tests run it, and correct the reader.
+Executions and seconds are added up in --work/total.json. The exit code is 1 if something was found.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from pathlib import Path
 from types import FrameType
 
 HERE = Path(__file__).parent
-SLICE = 300  # seconds a target gets at a time
+SLICE = 300  # seconds of one turn of a target
 
 
 class Hang(BaseException):
-    """An input took too long; no `except Exception` of a target swallows it."""
+    """An input took too long. A BaseException, so that no `except Exception` of a target catches it."""
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -38,7 +38,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _place(error: BaseException) -> str:
-    """The innermost line of ours, and what was raised there; a hang has only its kind, it stops anywhere."""
+    """The innermost line of gpcatalog or of the targets, and the exception; for a hang only "Hang", because it can stop anywhere."""
     if isinstance(error, Hang):
         return "Hang"
     frames = [
@@ -53,7 +53,7 @@ def _place(error: BaseException) -> str:
 def _keep(folder: Path, data: bytes, error: BaseException) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     name = _place(error)
-    if name == "Hang":  # several may be worth a look
+    if name == "Hang":  # keep several
         name += "-" + hashlib.sha1(data).hexdigest()[:6]
         if len([*folder.glob("Hang-*.input")]) >= 20:
             return
@@ -65,7 +65,7 @@ def _keep(folder: Path, data: bytes, error: BaseException) -> None:
 
 
 def _seeds(name: str, corpus: Path) -> None:
-    """Begin the corpus: the saved seeds, and statements of the golden files for what reads SQL."""
+    """Write the first corpus: the saved seeds, and statements of fixtures/ddl for targets that read SQL."""
     corpus.mkdir(parents=True, exist_ok=True)
     for seed in sorted((HERE / "seeds" / name).glob("*")):
         (corpus / f"seed-{seed.name}").write_bytes(seed.read_bytes())
@@ -83,7 +83,7 @@ def _seeds(name: str, corpus: Path) -> None:
 
 
 def _words(file: Path) -> Path:
-    """A dictionary for libFuzzer: every word of the grammar."""
+    """Write a dictionary for libFuzzer with every word of the grammar."""
     from gpcatalog.dialect.grammar import WORDS
 
     marks = [
@@ -114,7 +114,7 @@ def _words(file: Path) -> Path:
 
 def one(name: str, work: Path, seconds: int, limit: float) -> None:
     """Fuzz one target in this process; never returns (libFuzzer ends the process)."""
-    atheris = importlib.import_module("atheris")  # not among the project's own dependencies
+    atheris = importlib.import_module("atheris")  # not a dependency of the project
     with atheris.instrument_imports(include=["gpcatalog"], enable_loader_override=False):
         from tests.fuzz.targets import TARGETS
     target, folder = TARGETS[name], work / name
@@ -153,7 +153,7 @@ def one(name: str, work: Path, seconds: int, limit: float) -> None:
 
 
 def main() -> int:
-    """Take turns until the time is up."""
+    """Fuzz the targets in turn until the time is over."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -214,7 +214,7 @@ def main() -> int:
         mine["turns"] += 1
         mine["crashed"] += code != 0
         if not tally["executions"]:
-            time.sleep(5)  # it does not even start: no reason to spin
+            time.sleep(5)  # the target does not start: do not retry at once
         total_file.write_text(json.dumps(total, indent=1))
         found = len([*(folder / "found").glob("*.input")])
         print(

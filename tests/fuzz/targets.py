@@ -1,7 +1,7 @@
-"""What is fuzzed: each target takes arbitrary bytes and may only end well, or in the errors that its reader promises.
+"""Fuzz targets: each one accepts arbitrary bytes, and must end normally or with the documented errors of its reader.
 
-A target raises for anything else: another exception, a tree that reads back differently, a place outside the text. `run.py` feeds
-them for hours, `test_targets.py` with the seeds saved under seeds/ (every input that once broke something is one of them).
+A target raises an exception in all other cases: another exception, a tree that reads back differently, a place outside the text.
+`run.py` runs the targets for hours, `test_targets.py` with the inputs saved in seeds/ (all inputs that once caused an error).
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from gpcatalog.model import bounds, server
 from gpcatalog.model.secrets import masked
 from gpcatalog.planner import plan_file, policy, workload
 from gpcatalog.probes import target
-from gpcatalog.services.audits import judged
+from gpcatalog.services.audits import audit_snapshot
 from gpcatalog.services.plans import plan_snapshot as run_plan
 from gpcatalog.services.plans import read_plan
-from gpcatalog.store.snapshot import Snapshot, believed
+from gpcatalog.store.snapshot import Snapshot, file_errors
 from tests.dialect.synthesis import Maker
 from tests.hostile import stranger
 
@@ -57,7 +57,7 @@ SERVERS = ("greenplum6", "greenplum7", "cloudberry2", "postgres12", "postgres15"
 
 
 def text_of(data: bytes) -> str:
-    """Bytes as `check` reads a file."""
+    """Text from bytes, decoded as `check` decodes a file."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -65,13 +65,13 @@ def text_of(data: bytes) -> str:
 
 
 def _cut(data: bytes) -> tuple[int, bytes]:
-    """The first byte, which chooses, and the rest."""
+    """The first byte, which selects a variant, and the other bytes."""
     return (data[0], data[1:]) if data else (0, b"")
 
 
 @cache
 def _scratch() -> Path:
-    """A folder for readers that want a file; it goes when the process does."""
+    """A folder for readers that need a file; removed when the process ends."""
     folder = tempfile.TemporaryDirectory(prefix="gpcatalog-fuzz-")
     _KEPT.append(folder)
     return Path(folder.name)
@@ -81,7 +81,7 @@ _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
 class Choices(random.Random):
-    """Random numbers that the input dictates, so that a fuzzer steers what is made; nought when it is used up."""
+    """Random numbers from the input, so that the fuzzer controls what is generated; 0 after the end of the input."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(0)
@@ -96,12 +96,12 @@ class Choices(random.Random):
         return int.from_bytes(piece, "little") & ((1 << k) - 1)
 
     def random(self) -> float:
-        """The next byte of the input, as a fraction."""
+        """The next byte of the input, as a number from 0 to 1."""
         return self.getrandbits(8) / 256
 
 
 def _round_trip(text: str, wanted: tuple[Edition, ...]) -> None:
-    """Every statement: its place lies in the text, and what is written of a tree reads back as the same tree."""
+    """Check every statement: its place is inside the text, and the SQL written from its tree reads back as the same tree."""
     for statement in statements(Source(text), wanted):
         assert 0 <= statement.start <= statement.end <= len(text) + 1, statement
         assert str(statement.place)
@@ -117,7 +117,7 @@ def _round_trip(text: str, wanted: tuple[Edition, ...]) -> None:
 
 
 def lexer(data: bytes) -> None:
-    """Tokens lie in the text one behind the other, and reading always moves on."""
+    """Tokens are inside the text, in order, and do not overlap; the scanner always advances."""
     text, at = text_of(data), 0
     while at < len(text):
         try:
@@ -134,14 +134,14 @@ def lexer(data: bytes) -> None:
 
 
 def script(data: bytes) -> None:
-    """A script, its first byte choosing the server."""
+    """A script; the first byte selects the server."""
     choice, rest = _cut(data)
     wanted = editions() if choice % 10 == 9 else (edition(EDITIONS[choice % 10]),)
     _round_trip(text_of(rest), wanted)
 
 
 def made(data: bytes) -> None:
-    """Statements that follow the grammar, the input choosing the way through it; every second one damaged."""
+    """Statements that follow the grammar, selected by the input; every second one is damaged."""
     choice, rest = _cut(data)
     one = edition(EDITIONS[choice % len(EDITIONS)])
     maker = Maker(one, 0)
@@ -153,7 +153,7 @@ def made(data: bytes) -> None:
 
 
 def check(data: bytes) -> None:
-    """A whole file checked and reported in every format."""
+    """A file, checked and reported in every format."""
     choice, rest = _cut(data)
     if choice >= 128:
         maker = Maker(edition("gp6" if choice % 2 else "gp7"), 0)
@@ -177,7 +177,7 @@ def check(data: bytes) -> None:
 
 
 def spans(data: bytes) -> None:
-    """START, END and EVERY of every type of key, in a time zone, on both kinds of server."""
+    """START, END and EVERY for every type of partition key, in a time zone, by the rules of both server generations."""
     choice, rest = _cut(data)
     pieces = [piece.replace("'", "''") for piece in text_of(rest).split("\n")]
     start, end, every = (*pieces, "", "", "")[:3]
@@ -223,7 +223,7 @@ def spans(data: bytes) -> None:
 
 
 def bound(data: bytes) -> None:
-    """The bound of a partition as a server spells it."""
+    """The bound of a partition in the format of a server."""
     text = text_of(data)
     found = bounds.parse(text)
     for kind in bounds.Family:
@@ -239,7 +239,7 @@ def bound(data: bytes) -> None:
 def wishes(data: bytes) -> None:
     """A policy file of `plan`."""
     with suppress(CatalogError):
-        policy.wishes_for(policy.loads(text_of(data)), "s", "t")
+        policy.resolve_policy(policy.loads(text_of(data)), "s", "t")
 
 
 def config(data: bytes) -> None:
@@ -271,7 +271,7 @@ def _snapshot_bytes() -> bytes:
 
 
 def snapshot(data: bytes) -> None:
-    """A snapshot file with bytes changed (four of the input place and set one) or cut short, read as a baseline."""
+    """A snapshot file with changed bytes (four bytes of the input set one) or truncated, read as a baseline."""
     choice, rest = _cut(data)
     whole = bytearray(_snapshot_bytes())
     if choice >= 128:
@@ -279,7 +279,7 @@ def snapshot(data: bytes) -> None:
         rest = rest[4:]
     for at in range(0, len(rest) - 3, 4):
         place = int.from_bytes(rest[at : at + 3], "little")
-        # the first pages say what the file is: half of the changes go there
+        # half of the changes are in the first pages, which identify the file
         if whole:
             place = place % min(len(whole), 16384) if place & 1 else place * 37 % len(whole)
             whole[place] = rest[at + 3]
@@ -305,7 +305,7 @@ def queries(data: bytes) -> None:
 
 
 def place(data: bytes) -> None:
-    """A connection string, and what is said of one that is none: no piece of a password."""
+    """A connection string; the message about an invalid one must not contain a part of a password."""
     choice, rest = _cut(data)
     text = text_of(rest).replace("\0", "")
     if choice >= 128:
@@ -351,7 +351,7 @@ _ODD = (
 
 
 def plan(data: bytes) -> None:
-    """A plan file: the plan of the recorded cluster with values of it replaced or taken out, or any text at all."""
+    """A plan file: the plan of the recorded cluster with values replaced or removed, or arbitrary bytes."""
     choice, rest = _cut(data)
     draw = Choices(rest)
     file = _scratch() / "plan.json"
@@ -385,7 +385,7 @@ def _strange() -> Path:
 
 
 def report(data: bytes) -> None:
-    """A snapshot with values of up to four columns replaced, audited, planned and drawn."""
+    """A snapshot with replaced values in up to four columns, from which an audit, a plan and a report page are made."""
     draw = Choices(data)
     (path := _scratch() / "altered.gpcatalog").write_bytes(_strange().read_bytes())
     with duckdb.connect(str(path)) as db:
@@ -393,8 +393,8 @@ def report(data: bytes) -> None:
             table, column, value = stranger.CASES[draw.randrange(len(stranger.CASES))]
             with suppress(duckdb.Error):
                 db.execute(f'UPDATE {table} SET "{column}" = {value}')
-    with suppress(CatalogError), believed(path):
-        judgement = judged(path, forecast=False)
+    with suppress(CatalogError), file_errors(path):
+        judgement = audit_snapshot(path, forecast=False)
         for detail in audit_text.Detail:
             out = rich.console.Console(file=io.StringIO(), width=80)
             audit_text.show(judgement, out, detail)

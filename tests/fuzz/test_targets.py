@@ -1,4 +1,4 @@
-"""Every fuzz target on its saved seeds and on a few random inputs; coverage-guided for hours it is run by `run.py`."""
+"""Every fuzz target on its saved seeds and on a few random inputs; `run.py` runs coverage-guided fuzzing for hours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots made for tests: every table filled, from few words; a series of them a day apart."""
+"""Generated snapshots for tests, with rows in every table, and series of daily snapshots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CATALOGS = ("pg_class", "pg_attribute", "pg_type", "pg_depend")
 
 @dataclass
 class Table:
-    """One partitioned table; first: oid of its first leaf; leaves: positions that exist."""
+    """One partitioned table. first: OID of its first leaf; leaves: numbers of the leaves that exist."""
 
     name: str
     oid: int
@@ -51,7 +51,7 @@ class Made:
 
 
 def write(path: Path, made: Made) -> Path:
-    """The snapshot file."""
+    """Write the snapshot file and return its path."""
     greenplum = made.generation.startswith("gp")
     contents = [-1, *range(made.segments)] if greenplum else [-1]
     with Writer(path) as w:
@@ -165,7 +165,7 @@ def write(path: Path, made: Made) -> Path:
 
 
 def series(folder: Path, days: int, *, each: int = 10) -> list[Path]:
-    """A snapshot a day: `each` leaves more every day, the oldest five dropped on day 4, segment 1 vacuumed alone on day 3."""
+    """Write one snapshot per day: `each` more leaves every day, the oldest five dropped on day 4, only segment 1 vacuumed on day 3."""
     out = []
     for day in range(days):
         leaves = range(5 if day >= 4 else 0, each * (day + 1))

@@ -1,4 +1,4 @@
-"""Growth, rates and forecast of made series: what was put in comes out."""
+"""Growth, rates and forecast of generated series equal the growth that the series were generated with."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_forecast_of_a_straight_line() -> None:
 
 
 def test_forecast_after_growth_that_ended(tmp_path: Path) -> None:
-    """12 days of growth, 30 days without: the pace of the growth is no forecast, but a bound of one."""
+    """After 12 days of growth and 30 days without, the earlier growth rate is not the forecast, but a bound of the forecast."""
     xs = [float(x) for x in range(42)]
     ys = [100 + 50 * min(x, 11) for x in xs]
     line = recent(xs, ys)
@@ -92,7 +92,7 @@ def test_forecast_after_growth_that_ended(tmp_path: Path) -> None:
         now=ys[-1], limit=1050, line=line, last=datetime(2026, 1, 10), x=41.0
     )
     assert (state, expected, latest) == ("not growing", None, None)
-    # 400 more at 550 in 41 days, the average pace: 29.8 days
+    # 400 more at the average rate of 550 in 41 days: 29.8 days
     assert earliest == date(2026, 2, 8)
     ahead = project([(x * DAY, y) for x, y in zip(xs, ys, strict=True)])
     assert ahead is not None
@@ -109,7 +109,7 @@ def test_growth_that_begins_late_and_steps_are_seen() -> None:
     step = recent(xs, [7.0 + 1000 * (x >= 20) for x in xs])
     assert step is not None
     assert (step.slope, step.since) == (0, 20)
-    # a week with its weekend is one pace
+    # weeks with weekends have one constant rate
     week = list(itertools.accumulate(10.0 * (d % 7 < 5) for d in range(60)))
     steady = recent([float(d) for d in range(60)], week)
     assert steady is not None
@@ -128,7 +128,7 @@ def test_band_holds_the_slope(values: list[float]) -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=8, max_size=25), st.floats(1e3, 1e6))
 def test_one_wild_point_moves_little(noise: list[float], jump: float) -> None:
-    """A line through a steady growth is still there after one point went mad."""
+    """The line through constant growth stays the same if one point is wrong."""
     xs = [float(n) for n in range(len(noise))]
     steady = [7.0 * x for x in xs]
     mad = list(steady)
@@ -173,9 +173,9 @@ def test_command(tmp_path: Path) -> None:
 def test_many_leaves_are_compared_by_totals(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Memory is bounded: what does not fit is told by its totals, and the answer says so."""
+    """Memory is limited: leaves that do not fit are compared by totals, and the result states this."""
     paths = made.series(tmp_path, 8)
-    monkeypatch.setattr("gpcatalog.growth.series.LEAVES_HELD", 150)
+    monkeypatch.setattr("gpcatalog.growth.series.LEAVES_IN_MEMORY", 150)
     g = build(points(paths)[0])
     assert g.leaves_compared == 1
     assert g.leaves_added - g.leaves_dropped == 65
@@ -192,7 +192,7 @@ def test_two_snapshots_in_one_second_have_two_names(tmp_path: Path) -> None:
 
 
 def test_age_of_transactions_has_a_date(tmp_path: Path) -> None:
-    """Snapshots of ten days in which the oldest transaction ages by a million a day; the last has none frozen."""
+    """The forecast of the transaction age has a date if the age grows by a million per day for ten days, without freezing."""
     files = made.series(tmp_path, 10)
     for day, path in enumerate(files):
         with duckdb.connect(str(path)) as db:
@@ -214,7 +214,7 @@ def test_age_of_transactions_has_a_date(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("age", "told"), [(399_999_999, False), (400_000_000, True)])
 def test_no_date_where_the_server_freezes(tmp_path: Path, age: int, told: bool) -> None:
-    """PostgreSQL freezes at autovacuum_freeze_max_age: a line through younger ages has no date."""
+    """There is no forecast for ages at which PostgreSQL freezes rows because of autovacuum_freeze_max_age."""
     files = made.series(tmp_path, 10)
     for day, path in enumerate(files):
         with duckdb.connect(str(path)) as db:

@@ -1,4 +1,4 @@
-"""What was read of a series and kept gives the same points as the snapshots, whatever happened to them in between."""
+"""Cached points of a series equal the points read from the snapshots, after any changes to the snapshots."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def write(place: Path, day: float, rng: random.Random, *, database_oid: int = 16
 @pytest.mark.turns
 @pytest.mark.parametrize("seed", range(3))
 def test_kept_points_equal_those_read(place: Path, seed: int) -> None:
-    """Snapshots come at the end and in between, go, change and lose their leaves; a database is made anew."""
+    """Cached points are correct after snapshots are added, removed, changed or pruned, and after a database is created again."""
     rng = random.Random(seed)
     for day in range(3):
         write(place, day, rng)
@@ -121,7 +121,7 @@ def test_another_version_reads_anew(place: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_names_outside_the_folder_are_not_looked_at(place: Path) -> None:
-    """A file that somebody else wrote leads to no other file."""
+    """A cache file from another source cannot refer to files outside the folder."""
     path = write(place, 0, random.Random(1))
     points(stored(place))
     other = shutil.copy2(path, place.parent / "other.gpcatalog")

@@ -1,4 +1,4 @@
-"""What pg_stat_last_operation keeps reaches growth: relations by day, the last DDL of each table, leaves counted for their table."""
+"""`growth` reports the data of pg_stat_last_operation: relations by day, the last DDL of each table, leaves counted for their table."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_days_and_last_ddl(server: str, request: pytest.FixtureRequest, tmp_path
         CliRunner().invoke(app, ["growth", "--folder", str(tmp_path), "--format", "json"]).stdout
     )
     today = next(d for d in result["operation_days"] if d["day"] == f"{datetime.now(UTC):%Y-%m-%d}")
-    assert today["created"] == before[0] + 7 + 1 + 1  # of temporary tables the server keeps nothing
+    assert today["created"] == before[0] + 7 + 1 + 1  # not recorded for temporary tables
     assert today["leaves_created"] == 7
     assert today["truncated"] == 1
     last = {(o["name"], o["action"]): o for o in result["last_operations"]}

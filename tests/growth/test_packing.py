@@ -1,4 +1,4 @@
-"""Packing of names and bounds loses no character."""
+"""Packing and unpacking of names and bounds does not lose a character."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thinning: what stays, what loses its leaves, what goes; and that a reader or a second pruning is never harmed."""
+"""Pruning: which snapshots are kept, reduced to totals or removed; concurrent readers and a second pruning are not affected."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_policy(tmp_path: Path) -> None:
     now = (made.START + timedelta(days=24)).replace(tzinfo=UTC)
     fates = [d.fate for d in pruning.decide(stored(tmp_path), now, POLICY)]
     assert fates[-6:] == [Fate.KEEP] * 6
-    assert fates.count(Fate.KEEP) == 6 + 2  # one of the weeks of 12 and 19 January
-    assert fates.count(Fate.TOTALS) == 2  # one of the weeks of 1 and 5 January
+    assert fates.count(Fate.KEEP) == 6 + 2  # one each of the weeks of 12 and 19 January
+    assert fates.count(Fate.TOTALS) == 2  # one each of the weeks of 1 and 5 January
     assert fates[0] is Fate.TOTALS
     with pytest.raises(CatalogError):
         Policy(all_days=10, totals_days=3)
@@ -43,7 +43,7 @@ def test_prune_keeps_growth(tmp_path: Path) -> None:
     last = build(points([s.path for s in stored(tmp_path)])[0])
     decisions = pruning.decide(stored(tmp_path), now, POLICY)
     thinned = [d.stored.path for d in decisions if d.fate is Fate.TOTALS]
-    with Snapshot(thinned[0]) as reader:  # somebody reads it meanwhile
+    with Snapshot(thinned[0]) as reader:  # read at the same time
         rows = reader.one("SELECT count(*) AS n FROM relation")["n"]
         freed, failed = pruning.prune(decisions)
         assert reader.one("SELECT count(*) AS n FROM relation")["n"] == rows
@@ -61,7 +61,7 @@ def test_prune_keeps_growth(tmp_path: Path) -> None:
     assert pruning.prune(decisions) == (
         sum(d.bytes for d in decisions if d.fate is Fate.REMOVE),
         [],
-    )  # nothing is left to do
+    )  # nothing else to do
     assert not list(tmp_path.glob(".*"))
 
 

@@ -1,4 +1,4 @@
-"""Snapshot files that somebody else made: a small whole one, and what may be written into its columns."""
+"""Snapshot files from an untrusted source: a small valid file, and the values that tests write into its columns."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CASES = [
 
 
 def make(path: Path) -> Path:
-    """A small snapshot with a row in every table, its rows stored plainly so that SQL may alter them."""
+    """Write a small snapshot with a row in every table. Its rows are stored unpacked, so that SQL can change them."""
     tables = [
         made.Table("orders", 20000, range(9)),
         made.Table("days", 30000, range(4), storage="heap"),
@@ -80,7 +80,7 @@ def make(path: Path) -> Path:
         db.execute(
             "UPDATE partition_fact SET root = 20000, oid = 20000, fact = 'every', detail = '1 day'"
         )
-        # old enough for the rules to speak of them
+        # old enough for findings of the rules
         db.execute(
             "UPDATE horizon SET holder = 'session', seconds = 99999, xid_age = 9999999, content = 0"
         )

@@ -1,4 +1,7 @@
-"""Names, comments and bounds of every evil kind on live servers: no output carries one raw, and none breaks out of where it stands."""
+"""Names, comments and bounds with dangerous characters on live servers.
+
+No output contains them unescaped, and none of them changes the structure of an output.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +33,12 @@ EVIL = [
     ":'var' :v :\"v\"", "line\u2028sep\u2029", "\n\\! touch pwned\n", "\n::error::pwned",
 ]  # fmt: skip
 DATABASE = "e'v\"i<l>\x1b[31m\n\u202e"
-FIRST, DAYS = date(2020, 1, 30), 4  # of two months
+FIRST, DAYS = date(2020, 1, 30), 4  # days of two months
 WRONG = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
 def raw(text: str) -> list[str]:
-    """Controls, bidi marks and separators that stand in a text as they are; its own line ends do not count."""
+    """Control characters, bidi marks and separators that a text contains unescaped; its own line ends do not count."""
     return sorted({hex(ord(c)) for c in text if unicodedata.category(c) in WRONG and c != "\n"})
 
 
@@ -55,7 +58,7 @@ class Evil:
 
 
 def statements(greenplum: bool) -> list[str]:
-    """DDL of one partitioned table an evil name: schema, role, table, partitions, comments and bounds are called so."""
+    """DDL of one partitioned table per hostile name, which is the name or value of its schema, role, partitions, comments and bounds."""
     out: list[SQL | object] = []
     for n, name in enumerate(EVIL):
         schema, table, role = (
@@ -184,7 +187,7 @@ def test_nothing_raw_is_printed(evil: Evil, words: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "evil", ["pg_dsn"], indirect=True
-)  # names are explained alike on the others
+)  # the other servers explain names in the same way
 @pytest.mark.parametrize("name", EVIL, ids=range(len(EVIL)))
 def test_explain_finds_it_and_stays_clean(evil: Evil, name: str) -> None:
     assert not raw(
@@ -212,7 +215,7 @@ def test_the_metrics(evil: Evil) -> None:
 
 
 def test_the_exported_tables(evil: Evil, tmp_path: Path) -> None:
-    """CSV carries names as they are: other tools read it."""
+    """CSV contains names unchanged, because other tools read it."""
     import csv
 
     evil.run("snapshot", "export", newest(evil), str(tmp_path / "csv"))
@@ -222,7 +225,7 @@ def test_the_exported_tables(evil: Evil, tmp_path: Path) -> None:
 
 
 def test_the_scripts(evil: Evil, tmp_path: Path) -> None:
-    """What migrate and audit write does what it says when psql runs it, and nothing else."""
+    """With psql, the scripts of migrate and audit do what they are written for and nothing else."""
     plan, folder = tmp_path / "plan.json", tmp_path / "sql"
     evil.run("plan", "--snapshot", newest(evil), "--format", "json", "-o", str(plan))
     assert not raw(plan.read_text())
@@ -276,7 +279,7 @@ def test_the_scripts(evil: Evil, tmp_path: Path) -> None:
 
 
 def psql(evil: Evil, cwd: Path, *files: Path) -> None:
-    """Run files as their reader is told to."""
+    """Run files with psql, as their users are instructed to."""
     assert files
     for file in files:
         done = subprocess.run(

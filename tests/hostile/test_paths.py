@@ -1,4 +1,7 @@
-"""The path in force can hold nothing of another role, in sessions and in scripts, so names and operators mean the server's own."""
+"""The search path contains no schema in which other roles can create objects, in sessions and in scripts.
+
+Names and operators are therefore the server's own.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,14 @@ SERVERS = ["gp6_dsn", "gp7_dsn", "pg12_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn"]
 
 @pytest.fixture(params=SERVERS)
 def database(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A database that is gone afterwards: others audit all databases of a server, and refuse this one."""
+    """A database that is dropped afterwards: other tests audit all databases of a server, and would refuse this one."""
     server = request.getfixturevalue(request.param)
     yield fresh_database(server, "paths")
     made.execute(server, "DROP DATABASE paths")
 
 
 def test_a_session_looks_in_pg_catalog_alone(database: str) -> None:
-    """Whatever the database says, and with temporary objects of its own."""
+    """A session uses only pg_catalog, with any search_path of the database and with temporary objects of its own."""
     made.execute(database, "ALTER DATABASE paths SET search_path = public, pg_catalog")
     with connect(database) as session, session.fresh() as second:
         for one in (session, second):
@@ -45,7 +48,7 @@ def test_a_session_looks_in_pg_catalog_alone(database: str) -> None:
 
 @pytest.mark.parametrize("how", ["right", "function"])
 def test_a_server_where_others_write_to_pg_catalog_is_refused(database: str, how: str) -> None:
-    """The one schema that is left on the path must belong to superusers."""
+    """A server is refused if another role can create objects in pg_catalog or owns a function there."""
     with psycopg.connect(database, autocommit=True) as conn:
         if not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = 'intruder'").fetchone():
             conn.execute("CREATE ROLE intruder")
@@ -63,7 +66,7 @@ def test_a_server_where_others_write_to_pg_catalog_is_refused(database: str, how
 
 
 def test_every_file_sets_the_path_before_it_does_anything(database: str, tmp_path: Path) -> None:
-    """A script sets it as its first statement but for psql's and SETs, and never to anything else."""
+    """A script sets the search path first, after commands of psql and other SETs only, and never sets another path."""
     greenplum = "gpadmin" in database
     leaves = " DISTRIBUTED BY (k) PARTITION BY RANGE (d) (START ('2024-01-01'::date) END ('2024-03-01'::date) EVERY ('1 day'::interval))"
     made.execute(
@@ -98,7 +101,7 @@ def test_every_file_sets_the_path_before_it_does_anything(database: str, tmp_pat
 
 
 def test_every_function_of_the_journal_sets_its_own_path() -> None:
-    """They are called from scripts and by verify, but a DBA may call them by hand."""
+    """Scripts and verify call the functions, but a DBA may also call them by hand."""
     for banner, number, segments in (
         ("PostgreSQL 9.4.26 (Greenplum Database 6.25.3 build dev)", 90426, True),
         ("PostgreSQL 12.12 (Greenplum Database 7.0.0 build dev)", 120012, True),
@@ -116,7 +119,7 @@ def test_every_function_of_the_journal_sets_its_own_path() -> None:
 
 
 def test_the_program_says_why(database: str, home: Path) -> None:
-    """As its user sees it."""
+    """The command line reports the reason and the exit code."""
     with psycopg.connect(database, autocommit=True) as conn:
         if not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = 'intruder'").fetchone():
             conn.execute("CREATE ROLE intruder")

@@ -1,6 +1,6 @@
-"""Domains of roles that every server has: who is a member of such a role can add a check, which a superuser would run.
+"""Domains that belong to predefined roles: a member of such a role can add a check, which a superuser would run.
 
-pg_shdepend has no owner of what belongs to roles that initdb made.
+pg_shdepend records no owner for objects of roles that initdb created.
 """
 
 from __future__ import annotations
@@ -45,6 +45,6 @@ def test_domain_of_a_predefined_role(
     assert done.returncode != 0
     assert "code of another role with the rights of a superuser" in done.stderr, done.stderr
     made.execute(dsn, "ALTER DOMAIN word OWNER TO CURRENT_USER")
-    if owner != "pg_database_owner":  # other tests share the roles
+    if owner != "pg_database_owner":  # other tests use the same roles
         made.execute(dsn, f"REVOKE {owner} FROM {MEMBER}")
     files.run(name)

@@ -1,4 +1,4 @@
-"""Code that was a superuser's when the files were written is another role's when they run: it is not run as superuser."""
+"""Code that belonged to a superuser when the files were written, but belongs to another role now, is not run as superuser."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def place(request: pytest.FixtureRequest) -> Place:
 
 
 def partitioned(place: Place, name: str, key: str = "d") -> list[str]:
-    """A table of four partitions, one a day or one a number, with ten rows."""
+    """Statements for a table with four partitions, of one day or one number each, and ten rows."""
     bounds = [f"'2020-01-0{n}'" if key == "d" else str(n) for n in range(1, 6)]
     pairs = list(pairwise(bounds))
     if place.classic:
@@ -72,12 +72,12 @@ def partitioned(place: Place, name: str, key: str = "d") -> list[str]:
 
 
 def leaf(place: Place, name: str, n: int) -> str:
-    """The n-th leaf of such a table."""
+    """Name of the n-th leaf of a table that `partitioned` creates."""
     return f"app.{name}_1_prt_p{n}" if place.classic else f"app.{name}_{n}"
 
 
 def psql(dsn: str, file: Path) -> subprocess.CompletedProcess[str]:
-    """One file as superuser."""
+    """Run one file as superuser."""
     return subprocess.run(
         [program.PSQL, "-X", "-q", "-f", file, dsn],
         capture_output=True,
@@ -88,7 +88,7 @@ def psql(dsn: str, file: Path) -> subprocess.CompletedProcess[str]:
 
 
 def prepared(place: Place, name: str, policy: str, tmp_path: Path) -> tuple[str, made.Written]:
-    """The files of a migration of such a database, its preparation done."""
+    """Write the files of a migration of this database and run its preparation; return the name of the forward file, and the files."""
     dsn = place.dsn(name)
     execute(dsn, "ANALYZE")
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, policy))
@@ -102,7 +102,7 @@ def prepared(place: Place, name: str, policy: str, tmp_path: Path) -> tuple[str,
     "shape", ["key", "key constant", "index of a leaf", "operator of a leaf's index"]
 )
 def test_rollback(place: Place, shape: str, tmp_path: Path) -> None:
-    """The old partitions were built from a function of a superuser's in a schema of another role, who replaces it after the merge."""
+    """The old partitions use a superuser's function in the schema of another role. This role replaces the function after the merge."""
     if place.classic:
         pytest.skip(
             "Greenplum 6 has no expression as a partition key, and every leaf has all indexes of the table"
@@ -113,7 +113,7 @@ def test_rollback(place: Place, shape: str, tmp_path: Path) -> None:
     execute(dsn, SAFE, SAFE_SUM, OPERATOR.format(f="added"))
     execute(dsn, *partitioned(place, "t", key), role=OWNER)
     if not shape.startswith("key"):
-        # an empty partition with an index of its own, which is dropped: nothing else holds the function in place
+        # an empty partition with its own index; the partition is dropped, and then nothing depends on the function
         body = (
             "((app.same(1) + id))"
             if shape == "index of a leaf"
@@ -141,7 +141,7 @@ def test_rollback(place: Place, shape: str, tmp_path: Path) -> None:
     assert re.search(
         rf"code of another role with the rights of a superuser: .* of {OWNER}", done.stderr
     ), done.stderr
-    # a superuser takes it back, and the rollback runs
+    # a superuser becomes the owner again, and the rollback runs
     mended = (
         f"ALTER FUNCTION app.{'hers(int, int)' if shape.startswith('operator') else 'same(int)'} OWNER TO {place.superuser}",
     )
@@ -163,7 +163,7 @@ def test_rollback(place: Place, shape: str, tmp_path: Path) -> None:
 
 
 def test_cast_made_after_the_check(place: Place, tmp_path: Path) -> None:
-    """A check converts by the server's own cast; written again, it would take the owner's, which was made later."""
+    """A check uses the server's own cast. If it is created again, it would use the cast that the owner has created since."""
     dsn = traps.database(place, "replaced")
     check = "ALTER TABLE app.t ADD CONSTRAINT known CHECK (v <> ('up'::app.flag)::text)"
     body = "BEGIN PERFORM app.spring('cast'); RETURN 'x'; END"

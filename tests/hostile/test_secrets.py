@@ -1,4 +1,4 @@
-"""A password never comes back: not in an output, a message, a snapshot, a plan, a script, a page, a temporary file, nor in the server's log."""
+"""A password appears in no output, message, snapshot, plan, script, page or temporary file, and not in the server's log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from gpcatalog.lab.postgres import PrivateServer
 from tests import program
 
-pytestmark = pytest.mark.xdist_group("secrets")  # one server for all
+pytestmark = pytest.mark.xdist_group("secrets")  # one server for all tests
 
 SECRET = "s3cr3t-Zq9%/'x"
 FORMS = {
@@ -57,7 +57,7 @@ def guarded() -> Iterator[Guarded]:
 
 
 def ways(guarded: Guarded, tmp_path: Path) -> dict[str, tuple[str, dict[str, str]]]:
-    """How a password may be given → connection string and environment."""
+    """Connection string and environment for each way to provide a password."""
     port = guarded.server.port
     passfile = tmp_path / "elsewhere" / "pgpass"
     passfile.parent.mkdir()
@@ -74,7 +74,7 @@ def ways(guarded: Guarded, tmp_path: Path) -> dict[str, tuple[str, dict[str, str
 
 
 def commands(dsn: str) -> list[list[str]]:
-    """Commands that connect, and those that are wrong: more words, a database that is not there, a host that is nobody's."""
+    """Commands that connect, and commands with an unknown database, connection parameter or host."""
     wrong = [dsn.replace("/postgres", "/nobody") if "://" in dsn else f"{dsn} dbname=nobody"]
     wrong += [
         dsn + "?bad=1" if "://" in dsn else f"{dsn} bad=1",
@@ -107,7 +107,7 @@ def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
     given = way in (
         "URI",
         "conninfo",
-    )  # the others never reach this program's own hands: fewer commands will do
+    )  # only libpq handles the others: fewer commands are enough
     for words in [words for words in commands(dsn) if given or words[0] in ("audit", "latency")]:
         said = program.run(
             *words, text=False, cwd=work, timeout=200,
@@ -117,7 +117,7 @@ def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
             assert form.encode() not in said.stdout + said.stderr, (words[0], form)
         if said.returncode not in (0, 1):
             failed.append((words[0], said.returncode, said.stderr.decode()[-300:]))
-    assert [code for _, code, _ in failed] in ([3, 2, 3], [3, 3, 3]), failed  # the wrong ones alone
+    assert [code for _, code, _ in failed] in ([3, 2, 3], [3, 3, 3]), failed  # only the wrong ones
     written = [p for p in work.rglob("*") if p.is_file()]
     assert any(p.suffix == ".gpcatalog" for p in written)
     if given:
@@ -159,7 +159,7 @@ def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
     ids=" ".join,
 )
 def test_not_when_it_was_typed_wrongly(tmp_path: Path, words: list[str]) -> None:
-    """A % or @ that was not encoded, a quote or space too many, a connection where something else belongs."""
+    """A % or @ that is not encoded, an extra quote or space, or a connection string where another argument belongs."""
     env = {**os.environ, "GPCATALOG_HOME": str(tmp_path), "GPCATALOG_DEBUG": "1"}
     said = program.run(*words, text=False, cwd=tmp_path, env=env)
     assert said.returncode in (2, 3), said.stderr.decode()
@@ -169,7 +169,7 @@ def test_not_when_it_was_typed_wrongly(tmp_path: Path, words: list[str]) -> None
 
 
 def test_a_plan_sends_it_nowhere(guarded: Guarded, tmp_path: Path) -> None:
-    """PGPASSWORD goes to the host that the user named, not to the one that a plan file does."""
+    """PGPASSWORD is sent to a host that the user names, but not to a host that only a plan file names."""
     env = {**os.environ, "GPCATALOG_HOME": str(tmp_path), "PGPASSWORD": SECRET}
 
     def run(*words: str, **more: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""A snapshot file made by somebody else: every value that no server says is told in one message, and nothing of the file ever runs."""
+"""Snapshot files from an untrusted source: values that no server returns are rejected with one message, and nothing in the file runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def commands(path: Path) -> list[list[str]]:
 
 
 def told(words: list[str]) -> bool:
-    """Whether the command refused the file in its one message; False: it took it. Anything else is a failure."""
+    """Whether the command refused the file with its one message; False if it accepted the file. Anything else is a failure."""
     said = CliRunner().invoke(app, words, env={"COLUMNS": "80"})
     if said.exception is None or isinstance(said.exception, SystemExit):
         assert said.exit_code in (0, 1), (words, said.output[-500:])
@@ -75,7 +75,7 @@ def test_settings_that_are_no_numbers(whole: Path, tmp_path: Path, text: str) ->
 @pytest.mark.turns
 @pytest.mark.parametrize("seed", range(12))
 def test_no_value_makes_it_fall(whole: Path, tmp_path: Path, seed: int) -> None:
-    """Twelve times ten values of all there are, each in one column of one table: refused, or taken without harm."""
+    """For each of twelve seeds, ten of all values, each in one column of one table: the file is refused, or read without harm."""
     draw = random.Random(seed)
     for number, (table, name, value) in enumerate(draw.sample(CASES, 10)):
         path = altered(whole, tmp_path / str(number), f'UPDATE {table} SET "{name}" = {value}')
@@ -128,7 +128,7 @@ def test_what_is_wrong_is_named(
 
 
 def test_what_was_refused_is_refused_again(whole: Path, tmp_path: Path) -> None:
-    """A caller that goes on after the first error must not get the values."""
+    """A caller that continues after the first error must not get the values."""
     path = altered(whole, tmp_path, "UPDATE root_total SET files = -5")
     with Snapshot(path) as snapshot:
         for _ in range(3):
@@ -162,7 +162,7 @@ def test_forms_are_no_printf_of_a_stranger(tmp_path: Path) -> None:
 
 
 def test_no_macro_or_schema_of_the_file_is_ever_used(whole: Path, tmp_path: Path) -> None:
-    """A macro named like a built-in function would lie in every sum, were it looked up in the file."""
+    """A macro with the name of a built-in function would falsify every sum if names were looked up in the file."""
     path = altered(
         whole,
         tmp_path,

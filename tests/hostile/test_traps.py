@@ -1,8 +1,8 @@
-"""Nothing that a superuser does with this program runs code of a role that is none.
+"""Nothing that a superuser does with this program runs code of a role that is not a superuser.
 
-Mallory owns a database, its schemas and tables, and no more. Every command that connects and every file that `migrate` and
-`audit --maintenance` write is run as superuser against her traps; the servers' own logs say what was sprung. That each trap is live
-is a test too: a trap that cannot be sprung proves nothing.
+Mallory owns a database, its schemas and tables, and nothing else. Every command that connects, and every file that `migrate` and
+`audit --maintenance` write, is run as superuser against her traps. The logs of the servers show which traps ran. Other tests check
+that each trap works: a trap that cannot run proves nothing.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from tests.program import PSQL
 
 ROOT = Path(
     os.environ.get("GPCATALOG_TEST_TREE") or Path(__file__).parents[2]
-)  # another checkout's product can be tried
-# minutes each: the check of every change takes one server of each family
+)  # to test the product of another checkout
+# each takes minutes: the check of every change uses one server of each family
 SERVERS = (
     "pg12_server",
     "pg15_server",
@@ -47,17 +47,17 @@ SERVERS = (
 )
 NAMES = {"pgnew_server": "pg18"}
 SQUAT = "gpcatalog_journal"
-# what a file that stops must say
+# a file that stops must report one of these reasons
 REASON = re.compile(r"\bowner\b|\bowned by\b|\bobjects or grants of roles other than\b", re.I)
 NEVER = re.compile(r"(?!)")
 ALSO = {
-    "verify": re.compile("not done"),  # what was stopped
+    "verify": re.compile("not done"),  # steps that were stopped
     "file": re.compile("password is required"),  # ANALYZE of a foreign leaf as its owner
     "rollback": re.compile("password is required"),
 }
 SWITCH = "-c gpcatalog_journal.run_owner_code=on"
 
-# (server, what was run) → trap → how it was sprung
+# (server, what was run) → trap → how it ran
 MATRIX: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
 
 
@@ -74,7 +74,7 @@ def place(request: pytest.FixtureRequest) -> Place:
 
 @dataclass
 class Hostile:
-    """A hostile database. traps: tables in it; shadows: what is shadowed; reasons: what cannot be, and why."""
+    """A hostile database. traps: tables in it; shadows: the shadowed names; reasons: what cannot be shadowed, and why."""
 
     place: Place
     name: str
@@ -82,10 +82,10 @@ class Hostile:
     traps: list[traps.Trap]
     shadows: list[traps.Shadow] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
-    origin: Hostile | None = None  # the same without shadows
+    origin: Hostile | None = None  # the same database without shadows
 
     def copy(self, name: str) -> Hostile:
-        """The same database under another name."""
+        """Copy the database under another name."""
         with traps.session(self.place.dsn()) as conn:
             conn.execute(f"DROP DATABASE IF EXISTS {name}".encode())
             conn.execute(f"CREATE DATABASE {name} OWNER {OWNER} TEMPLATE {self.name}".encode())
@@ -98,14 +98,14 @@ class Hostile:
 
 @pytest.fixture(scope="module")
 def tables(place: Place) -> Hostile:
-    """The traps that hang on tables, without shadows: only copied, never touched."""
+    """The database with the traps in tables, without shadows: tests copy it, and never change it."""
     dsn = traps.database(place, "hostile_tables")
     return Hostile(place, "hostile_tables", dsn, traps.plant_tables(place, dsn))
 
 
 @pytest.fixture(scope="module")
 def hostile(tables: Hostile) -> Hostile:
-    """The same tables, equal oids too, and every shadow on the path; only copied."""
+    """The same tables with equal OIDs, and every shadow on the search path: tests only copy it."""
     here = tables.copy("hostile")
     here.shadows, here.reasons = traps.plant_shadows(here.place, here.dsn, traps.sources(ROOT))
     here.origin = tables
@@ -114,7 +114,7 @@ def hostile(tables: Hostile) -> Hostile:
 
 @pytest.fixture(scope="module", autouse=True)
 def _matrix() -> Iterator[None]:
-    """Print what sprang from what, at the end."""
+    """Print the matrix at the end."""
     yield
     text = matrix()
     print(text)
@@ -123,7 +123,7 @@ def _matrix() -> Iterator[None]:
 
 
 def matrix() -> str:
-    """What was run on which server, and the traps that it sprang; "–" where it sprang none."""
+    """What was run on which server, and the traps that ran; "–" if none ran."""
     lines = [
         "",
         "what was run, and the traps it sprang (SU: as superuser, RISES: could become it, else as whom)",
@@ -139,19 +139,19 @@ def matrix() -> str:
     return "\n".join(lines) + "\n"
 
 
-# --- running things ------------------------------------------------------------------------------------------------------
+# --- run the program and its files ---------------------------------------------------------------------------------------
 
 
 def gpcatalog(
     home: Path, *words: str | Path, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """The program under test, in a process of its own."""
+    """Run the program under test in a process of its own."""
     env = {**os.environ, "GPCATALOG_HOME": str(home), **environment}
     return program.run(*map(str, words), cwd=ROOT, env=env, timeout=600)
 
 
 def psql(dsn: str, file: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A file, run as the README says."""
+    """Run a file as the README describes."""
     command = [PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", dsn, "-f", str(file)]
     return subprocess.run(
         command,
@@ -164,7 +164,7 @@ def psql(dsn: str, file: Path, **environment: str) -> subprocess.CompletedProces
 
 
 def noted(place: Place, what: str, records: list[Record]) -> list[Record]:
-    """The records, entered into the matrix."""
+    """Add the records to the matrix, and return them."""
     row = MATRIX[place.name, what]
     for r in records:
         how = (
@@ -179,7 +179,7 @@ def noted(place: Place, what: str, records: list[Record]) -> list[Record]:
 
 
 def told(records: list[Record]) -> list[str]:
-    """Records in short."""
+    """Short texts of the records."""
     return sorted(
         {
             f"{r.trap} as {r.current}{f' (becomes {r.rises})' if r.rises and not r.rises.startswith('no') else ''} in {r.statement} on {r.instance}"
@@ -190,7 +190,7 @@ def told(records: list[Record]) -> list[str]:
 
 @dataclass
 class Files:
-    """A migration's folder."""
+    """The folder of a migration."""
 
     place: Place
     folder: Path
@@ -201,13 +201,13 @@ class Files:
         return sorted(f.name for f in self.folder.glob("0*.sql") if not f.name.startswith("0000"))
 
     def of(self, table: str) -> str:
-        """The file of one table, '' where it was refused."""
+        """Name of the file of one table, '' if the table was refused."""
         stem = re.sub(r"[^a-z0-9]+", "_", table.lower())
         return next((n for n in self.forward if n[5:-4] == stem), "")
 
 
 def written(home: Path, dsn: str, place: Place, *words: str, rules: str = EAGER) -> Files:
-    """The files of a migration of every table that can be planned."""
+    """Write the files of a migration of every table that can be planned."""
     home.mkdir(parents=True, exist_ok=True)
     (home / "policy.toml").write_text(rules)
     said = gpcatalog(
@@ -233,11 +233,14 @@ _FILES: dict[tuple[str, ...], Files] = {}
 
 
 def scripts_of(source: Hostile, folder: Path, *words: str) -> tuple[Hostile, Files]:
-    """A fresh copy of a database, always of one name, and the files for it: copies have equal oids, so the files are written once."""
+    """A new copy of a database, always under the same name, and the files for it.
+
+    Copies have equal OIDs, so the files are written only once.
+    """
     name = "hostile_scripts"
     key = (source.place.name, *words)
     if key not in _FILES:
-        here = (source.origin or source).copy(name)  # reading under shadows has a test of its own
+        here = (source.origin or source).copy(name)  # another test reads with shadows
         made = written(
             folder / "_".join(["files", *re.findall(r"\w+", " ".join(words))])[:100],
             here.dsn,
@@ -250,11 +253,11 @@ def scripts_of(source: Hostile, folder: Path, *words: str) -> tuple[Hostile, Fil
     return source.copy(name), _FILES[key]
 
 
-# --- every trap is live -----------------------------------------------------------------------------------------------------
+# --- each trap works --------------------------------------------------------------------------------------------------------
 
 
 def test_every_trap_of_a_table_is_live(tables: Hostile) -> None:
-    """A careless superuser springs each of them, as superuser."""
+    """Each trap runs as superuser if a superuser is careless."""
     place, here = tables.place, tables.copy("hostile_live")
     watch = Watch(place)
     dead = []
@@ -275,14 +278,14 @@ def test_every_trap_of_a_table_is_live(tables: Hostile) -> None:
         noted(place, "careless statement", found)
         if not any(r.current == (trap.by or place.superuser) for r in found):
             dead.append(trap.name)
-        if trap.by:  # it is there, and a superuser never meets it
+        if trap.by:  # the trap works, but a superuser never runs it
             execute(here.dsn, trap.careless.format(t=trap.table))
             assert not [r for r in watch.read() if r.trap == trap.name], trap.never
     assert dead == []
 
 
 def test_traps_that_cannot_be(place: Place) -> None:
-    """What a server cannot have is refused by it, or never called."""
+    """A server rejects a trap that it does not support, or never runs it."""
     dsn = traps.database(place, "hostile_cannot")
     execute(dsn, *traps.OPERATORS, role=OWNER)
     watch = Watch(place)
@@ -304,7 +307,7 @@ def test_traps_that_cannot_be(place: Place) -> None:
         MATRIX[place.name, "cannot be"][trap.name].add(f"{reason}: {said}")
 
 
-# how code could be hung elsewhere, as the owner of a schema would try it
+# other places for code that the owner of a schema could try
 NO_WAY_IN = {
     "output function of a type": (
         "CREATE TYPE app.base",
@@ -361,7 +364,7 @@ NO_WAY_IN = {
 
 
 def test_ways_that_are_closed(place: Place) -> None:
-    """Where code of hers cannot be hung, the server itself says so."""
+    """The server itself rejects mallory's code in other places."""
     dsn = traps.database(place, "hostile_cannot")
     open_ways = []
     for way, statements in NO_WAY_IN.items():
@@ -377,7 +380,7 @@ def test_ways_that_are_closed(place: Place) -> None:
 
 
 def test_every_shadow_is_live(hostile: Hostile) -> None:
-    """On her path every name of pg_catalog's means something of hers; what cannot is listed with the reason."""
+    """On her search path, every name of pg_catalog refers to an object of mallory. Exceptions are listed with the reason."""
     here = hostile.copy("hostile_live")
     watch = Watch(here.place)
     said = {}
@@ -402,7 +405,7 @@ def test_every_shadow_is_live(hostile: Hostile) -> None:
     assert len(here.shadows) > 1500
     assert (
         len([name for name in dead if name not in said]) < 10
-    )  # the server says why of the others
+    )  # the server reports the reason for the others
     assert len(dead) < 40
     for name in (
         "operator =(oid,int4)",
@@ -478,7 +481,7 @@ hot_days = 0
 default_rows = "move"
 fill_gaps = true
 """
-# merges of all tables are those of test_scripts
+# test_scripts merges all tables
 MERGES = """
 [[table]]
 match = "app.c*"
@@ -491,8 +494,8 @@ CORE = (
     "latency server log",
     "latency allow ddl",
     "estimate",
-)  # between them every probe, once
-# what reads with the probes of another and shows it otherwise: on PostgreSQL alone
+)  # together they run every probe once
+# commands that read with the probes of another command and show the result differently: only on PostgreSQL
 SAME_PROBES = frozenset(
     ("audit", "audit json", "snapshot take", "report", "metrics", "plan explain", "latency")
 )
@@ -507,7 +510,7 @@ def ran(
     ok: bool = True,
     only: tuple[str, ...] = CORE,
 ) -> list[str]:
-    """Run commands, all where `only` is empty; returns what was sprung, and what failed."""
+    """Run commands, all if `only` is empty; return the traps that ran and the commands that failed."""
     folder.mkdir(parents=True, exist_ok=True)
     watch = Watch(place)
     wrong = []
@@ -517,7 +520,7 @@ def ran(
         said = gpcatalog(folder, *words)
         records = noted(place, f"{what}{name}", watch.read())
         wrong += [f"{name}: {r}" for r in told(records)]
-        # there is no series to look back on, and none to calibrate with
+        # growth and calibrate need a series, and there is none
         if ok and said.returncode not in (
             (2,) if name in ("growth", "latency calibrate") else (0,)
         ):
@@ -527,7 +530,7 @@ def ran(
 
 @pytest.fixture
 def temporary(hostile: Hostile) -> Iterator[None]:
-    """A session of mallory's with temporary tables and traps on them, as long as a test lasts."""
+    """A session of mallory with a temporary table and a trap on it, open for the duration of a test."""
     with traps.session(hostile.place.dsn("hostile_commands"), role=OWNER) as conn:
         conn.execute(b"CREATE TEMP TABLE mine AS SELECT 1 AS id, 'x'::text AS v")
         conn.execute(b"CREATE INDEX mine_i ON mine (v) WHERE app.yes('temporary table')")
@@ -540,7 +543,7 @@ def commanded(hostile: Hostile) -> Hostile:
 
 
 def test_commands(commanded: Hostile, temporary: None, tmp_path: Path) -> None:
-    """Shadows on the path, traps on every table."""
+    """Commands with shadows on the search path and traps in every table."""
     place = commanded.place
     every = commands(place, commanded.dsn, tmp_path)
     only = tuple(every.keys() - SAME_PROBES) if place.greenplum else ()
@@ -548,14 +551,14 @@ def test_commands(commanded: Hostile, temporary: None, tmp_path: Path) -> None:
     watch = Watch(commanded.place)
     with contextlib.suppress(
         AssertionError
-    ):  # where the plan cannot be made, the commands above failed too
+    ):  # if no plan can be made, the commands above failed, too
         written(tmp_path / "plan", commanded.dsn, commanded.place)
     wrong += told(noted(commanded.place, "plan, migrate", watch.read()))
     assert wrong == []
 
 
 def test_commands_without_shadows(tables: Hostile, tmp_path: Path) -> None:
-    """Traps on every table alone: shadows may end a command before it meets them."""
+    """Commands with traps in every table, without shadows: a shadow may end a command before it reaches a trap."""
     assert (
         ran(tables.place, "no shadows: ", tables.copy("hostile_commands").dsn, tmp_path / "out")
         == []
@@ -564,14 +567,14 @@ def test_commands_without_shadows(tables: Hostile, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_default_path(hostile: Hostile, tmp_path: Path) -> None:
-    """The path that everybody has: what pg_catalog lacks an exact match for is looked for in public."""
+    """With the default search path, names without an exact match in pg_catalog are looked up in public."""
     here = hostile.copy("hostile_commands")
     execute(here.place.dsn(), f"ALTER DATABASE {here.name} RESET search_path")
     assert ran(here.place, "default path: ", here.dsn, tmp_path / "out") == []
 
 
 def test_settings_of_the_database(hostile: Hostile, tables: Hostile, tmp_path: Path) -> None:
-    """What the owner of a database sets for all who come changes neither what is run nor what is reported."""
+    """Settings that the owner of a database makes for all its sessions change neither what is run nor what is reported."""
     place, here = hostile.place, hostile.copy("hostile_commands")
     plain = tables.copy("hostile_plain")
     for setting, reason in traps.set_hostile(place, here.name).items():
@@ -596,7 +599,7 @@ def test_settings_of_the_database(hostile: Hostile, tables: Hostile, tmp_path: P
 
 
 def test_role_of_the_database(tables: Hostile, tmp_path: Path) -> None:
-    """A database that makes everybody mallory: who gave the superuser's name is still the superuser, one RESET ROLE away."""
+    """The database sets the role of all sessions to mallory. A superuser's session can still become superuser with RESET ROLE."""
     place, here = tables.place, tables.copy("hostile_commands")
     execute(place.dsn(), f"ALTER DATABASE {here.name} SET role = {OWNER}", role=OWNER)
     watch = Watch(place)
@@ -610,13 +613,13 @@ def test_role_of_the_database(tables: Hostile, tmp_path: Path) -> None:
 
 
 def execute_plain(dsn: str, statement: str) -> None:
-    """One statement in a session as the database makes it."""
+    """Run one statement in a session with the settings of the database."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute(statement.encode())
 
 
 def test_event_triggers(tables: Hostile, tmp_path: Path) -> None:
-    """Event triggers whose functions are hers, login (PostgreSQL 17) among them."""
+    """Event triggers whose functions belong to mallory, including the event login (PostgreSQL 17)."""
     place, here = tables.place, tables.copy("hostile_events")
     try:
         events = traps.plant_events(place, here.dsn, login=True)
@@ -633,7 +636,7 @@ def test_event_triggers(tables: Hostile, tmp_path: Path) -> None:
             if r.current == place.superuser
         }
         assert sprung == {f"event {e}" for e in events}
-        # DDL cannot be had without the triggers of DDL before 17: --allow-ddl may refuse, the others must run
+        # before PostgreSQL 17, DDL always fires event triggers: --allow-ddl may refuse, the other commands must run
         wrong = ran(place, "event triggers: ", here.dsn, tmp_path / "out", ok=False)
     finally:
         execute(place.dsn(), "SELECT 1")
@@ -647,7 +650,7 @@ def _drop(place: Place, name: str) -> None:
 
 
 def test_a_toolkit_of_hers(tables: Hostile, tmp_path: Path) -> None:
-    """Schema gp_toolkit is hers where the server brings none, and her views are not asked."""
+    """Schema gp_toolkit belongs to mallory on servers that do not provide it, and no command reads her views."""
     place = tables.place
     if place.classic:
         pytest.skip("Greenplum 6 brings gp_toolkit with every database")
@@ -679,7 +682,7 @@ def test_a_toolkit_of_hers(tables: Hostile, tmp_path: Path) -> None:
 
 
 def _partman(place: Place, dsn: str) -> None:
-    """The extension, whose tables a superuser has given to mallory, and one table of hers under its care."""
+    """Create the extension, give its configuration table to mallory, and configure one of her tables."""
     execute(
         dsn,
         "CREATE SCHEMA partman",
@@ -692,7 +695,7 @@ def _partman(place: Place, dsn: str) -> None:
 
 @pytest.mark.parametrize("how", ["column", "view"])
 def test_partman_of_hers(tables: Hostile, how: str, tmp_path: Path) -> None:
-    """pg_partman's configuration is a table of hers: with a column whose cast to json is her function, or a view in its place."""
+    """Mallory owns pg_partman's configuration: a table with a column whose cast to json is her function, or a view instead of the table."""
     place = tables.place
     if "pg_partman" not in place.contrib:
         pytest.skip("no pg_partman")
@@ -719,7 +722,7 @@ def test_partman_of_hers(tables: Hostile, how: str, tmp_path: Path) -> None:
     assert wrong == []
 
 
-# --- what migrate writes, run by a superuser ----------------------------------------------------------------------------------
+# --- files of migrate, run by a superuser -------------------------------------------------------------------------------------
 
 
 def _kind(name: str) -> str:
@@ -737,7 +740,10 @@ def _kind(name: str) -> str:
 def run_all(
     place: Place, dsn: str, files: Files, what: str, **environment: str
 ) -> tuple[list[str], dict[str, int]]:
-    """Every file in its order; returns what was sprung, and what stopped without its reason; and the exit code of each."""
+    """Run every file in order.
+
+    Return the traps that ran with the files that stopped without their reason, and the exit code of each file.
+    """
     order = [
         "0000_prepare.sql",
         *files.forward,
@@ -766,11 +772,11 @@ def run_all(
 @pytest.mark.long
 @pytest.mark.parametrize("mode", ["locked", "online"])
 def test_scripts(hostile: Hostile, mode: str, tmp_path: Path) -> None:
-    """Each file either runs and springs nothing, or stops and says that the owner should run it; clean tables go to the end."""
+    """Each file runs without a trap, or stops and reports that the owner should run it. Files of clean tables run to the end."""
     place = hostile.place
     here, files = scripts_of(hostile, tmp_path, "--mode", mode)
     wrong, codes = run_all(place, here.dsn, files, f"superuser {mode}")
-    # a stage that is committed cannot be told from another on Greenplum: there a superuser runs these files on superusers' tables alone
+    # on Greenplum, a committed staging table cannot be distinguished from others: a superuser runs these files on superusers' tables only
     clean = CLEAN[1:] if place.greenplum and mode == "online" else CLEAN
     for trap in (t for t in here.traps if t.name in clean):
         name = files.of(trap.table)
@@ -780,7 +786,7 @@ def test_scripts(hostile: Hostile, mode: str, tmp_path: Path) -> None:
 
 
 def test_clean_tables_alone(hostile: Hostile, tmp_path: Path) -> None:
-    """Clean tables of mallory and of the superuser go to the very end, the verification and the index of all files too."""
+    """The files of clean tables of mallory and of the superuser run to the end, including the verification and the index of all files."""
     place = hostile.place
     here, files = scripts_of(
         hostile, tmp_path, "--table", "app.clean", "--table", "base.clean_of_the_superuser"
@@ -797,7 +803,7 @@ def test_clean_tables_alone(hostile: Hostile, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("one_day")
 def test_upkeep(hostile: Hostile, tmp_path: Path) -> None:
-    """The script of a night goes on with the next table where one must stop, and springs nothing."""
+    """The script of a night runs no trap. If it must stop at a table, it continues with the next one."""
     place = hostile.place
     here = (hostile.origin or hostile).copy("hostile_scripts")
     script = tmp_path / "night.sql"
@@ -824,7 +830,7 @@ def test_upkeep(hostile: Hostile, tmp_path: Path) -> None:
 
 
 def test_index_of_all(hostile: Hostile, tmp_path: Path) -> None:
-    """index.sql over everything stops at the first file that must, or springs nothing."""
+    """index.sql with all tables stops at the first file that has to stop, or runs without a trap."""
     place = hostile.place
     here, files = scripts_of(hostile, tmp_path, "--mode", "locked")
     watch = Watch(place)
@@ -835,10 +841,10 @@ def test_index_of_all(hostile: Hostile, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_scripts_of_the_owner(tables: Hostile, tmp_path: Path) -> None:
-    """Mallory runs the files of her tables herself: all of them go to the end, and nobody else runs her code."""
+    """Mallory runs the files of her tables herself: all of them run to the end, and nobody else runs her code."""
     place = tables.place
     here, files = scripts_of(tables, tmp_path, "--mode", "locked")
-    # a superuser's table is not hers to change, and of a foreign leaf the server wants a password of its owner's
+    # mallory may not change a superuser's table, and the server requires a password from the owner of a foreign leaf
     skipped = {files.of(t.table) for t in here.traps if not t.owner or t.name == "foreign"}
     watch = Watch(place)
     dsn = place.dsn(here.name, OWNER)
@@ -854,7 +860,7 @@ def test_scripts_of_the_owner(tables: Hostile, tmp_path: Path) -> None:
 
 
 def test_the_switch(tables: Hostile, tmp_path: Path) -> None:
-    """A superuser who asked for such files runs the owner's code; nobody can ask for it afterwards, or for another."""
+    """With --run-owner-code, a superuser's files run the owner's code. It cannot be enabled afterwards, or for other files."""
     place = tables.place
     chosen = ("--table", "app.check_constant", "--table", "app.index_predicate")
     here, files = scripts_of(tables, tmp_path, *chosen)
@@ -873,7 +879,7 @@ def test_the_switch(tables: Hostile, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("mode", ["locked", "online"])
 def test_scripts_under_a_role(tables: Hostile, mode: str, tmp_path: Path) -> None:
-    """The database makes the superuser mallory: her code could become the superuser again, so no file runs it."""
+    """The database sets the superuser's role to mallory. Her code could become superuser again, so no file runs it."""
     place = tables.place
     here, files = scripts_of(tables, tmp_path, "--mode", mode)
     execute(place.dsn(), f"ALTER DATABASE {here.name} SET role = {OWNER}", role=OWNER)
@@ -898,7 +904,7 @@ def test_scripts_under_a_role(tables: Hostile, mode: str, tmp_path: Path) -> Non
 
 
 def test_scripts_under_event_triggers(tables: Hostile, tmp_path: Path) -> None:
-    """Event triggers run at any DDL: a file stops before its first."""
+    """Event triggers run at any DDL: a file stops before its first DDL statement."""
     place = tables.place
     here, files = scripts_of(tables, tmp_path, "--table", "app.clean")
     traps.plant_events(place, here.dsn, login=False)
@@ -926,7 +932,7 @@ def test_scripts_under_event_triggers(tables: Hostile, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("events", [False, True], ids=["plain", "event triggers"])
 def test_maintenance(tables: Hostile, events: bool, tmp_path: Path) -> None:
-    """The maintenance script of a bloated catalog springs nothing; from PostgreSQL 17 on REINDEX sets off event triggers."""
+    """The maintenance script of a bloated catalog runs no trap. Since PostgreSQL 17, REINDEX fires event triggers."""
     place, here = tables.place, tables.copy("hostile_scripts")
     columns = ", ".join(f"c{n} int" for n in range(100))
     many = "; ".join(
@@ -939,7 +945,7 @@ def test_maintenance(tables: Hostile, events: bool, tmp_path: Path) -> None:
     text = file.read_text()
     assert "VACUUM" in text
     if events:
-        # whichever catalogs are worth it here: REINDEX is what the script may hold
+        # independent of which catalogs need it here: a script may contain REINDEX
         file.write_text(
             text.replace(
                 "-- 2. dead rows", "REINDEX TABLE pg_catalog.pg_depend;\n\n-- 2. dead rows"
@@ -977,7 +983,7 @@ INTERFERENCES = {
 
 @pytest.mark.parametrize("interference", INTERFERENCES)
 def test_between_transactions(tables: Hostile, interference: str, tmp_path: Path) -> None:
-    """Online mode commits the stage, which is mallory's table, before it is filled: she may do with it what she likes."""
+    """Online mode commits the staging table, which belongs to mallory, before it is filled: she can change it as she likes."""
     place = tables.place
     here, files = scripts_of(tables, tmp_path, "--table", "app.clean", "--mode", "online")
     execute(
@@ -1024,7 +1030,7 @@ def test_between_transactions(tables: Hostile, interference: str, tmp_path: Path
 # --- while a file waits for a lock --------------------------------------------------------------------------------------------
 
 RACES = {
-    # what mallory has done and not committed yet, and what the superuser runs meanwhile
+    # statements that mallory has run and not committed yet, by what the superuser runs meanwhile
     "locked": (
         "CREATE INDEX late ON {leaf} (v) WHERE app.yes('locked')",
         "LOCK TABLE {leaf} IN ACCESS EXCLUSIVE MODE",
@@ -1041,7 +1047,7 @@ RACES = {
 
 
 def parts_of(text: str) -> list[str]:
-    """The transactions of a file, each behind the settings that all of them have."""
+    """The transactions of a file, each after the settings that all of them have."""
     start = re.search(r"^BEGIN( ISOLATION [A-Z ]+)?;", text, re.M)
     assert start is not None
     settings = text[: start.start()]
@@ -1054,7 +1060,10 @@ def parts_of(text: str) -> list[str]:
 
 @pytest.mark.parametrize("race", RACES)
 def test_while_it_waits(tables: Hostile, race: str, tmp_path: Path) -> None:
-    """Mallory commits what the check could not see while the next statement waits for her lock: it is seen before anything runs."""
+    """Mallory commits changes that the check could not see while the next statement waits for her lock.
+
+    The changes are detected before anything runs.
+    """
     place = tables.place
     mode = "online" if race == "online" else "locked"
     here, files = scripts_of(tables, tmp_path, "--table", "app.clean", "--mode", mode)
@@ -1105,7 +1114,7 @@ def test_while_it_waits(tables: Hostile, race: str, tmp_path: Path) -> None:
                 time.sleep(0.05)
                 break
             time.sleep(0.02)
-        watch.restart()  # what she sprang herself
+        watch.restart()  # forget the traps that mallory ran herself
         mallory.commit()
     _, said = runner.communicate(timeout=120)
     records = noted(place, f"race, {race}", watch.read())
@@ -1117,14 +1126,17 @@ def test_while_it_waits(tables: Hostile, race: str, tmp_path: Path) -> None:
 
 
 def _from_the_stage(parts: list[str]) -> tuple[list[str], str]:
-    """The transactions up to the one that commits the stage, and the one behind it."""
+    """The transactions up to the one that commits the staging table, and the next transaction."""
     at = next(n for n, part in enumerate(parts) if ".staged(" in part)
     return parts[: at + 1], parts[at + 1]
 
 
 @pytest.mark.parametrize("mode", ["locked", "online"])
 def test_schema_is_exchanged(tables: Hostile, mode: str, tmp_path: Path) -> None:
-    """While a file waits to keep readers out, mallory renames her schema, which no lock of a table hinders, and puts another in its place."""
+    """While a file waits for the lock that blocks readers, mallory renames her schema and puts another one in its place.
+
+    No lock of a table prevents this.
+    """
     place = tables.place
     here, files = scripts_of(tables, tmp_path, "--table", "app.clean", "--mode", mode)
     file = files.folder / files.of("app.clean")
@@ -1165,7 +1177,7 @@ def test_schema_is_exchanged(tables: Hostile, mode: str, tmp_path: Path) -> None
                     mallory.execute(statement.encode())
         except psycopg.Error as e:
             said = str(e).splitlines()[0]
-        watch.restart()  # what she sprang herself
+        watch.restart()  # forget the traps that mallory ran herself
         reader.execute(b"COMMIT")
     _, heard = runner.communicate(timeout=120)
     records = noted(place, f"superuser {mode}, schema exchanged", watch.read())
@@ -1176,7 +1188,7 @@ def test_schema_is_exchanged(tables: Hostile, mode: str, tmp_path: Path) -> None
 
 
 def test_count_while_schemas_are_exchanged(tables: Hostile, tmp_path: Path) -> None:
-    """`migrate --count` reads a superuser's table that lies in mallory's schema: she exchanges the schema for a twin all the while."""
+    """`migrate --count` reads a superuser's table in mallory's schema, while she swaps the schema with a copy again and again."""
     place, here = tables.place, tables.copy("hostile_counted")
     clean = next(t for t in here.traps if t.name == "clean")
     wide = replace(clean, name="counted", bounds=traps.WIDE, owner="")
@@ -1246,14 +1258,14 @@ def test_count_while_schemas_are_exchanged(tables: Hostile, tmp_path: Path) -> N
 
 @pytest.fixture
 def migration(tables: Hostile, tmp_path: Path) -> tuple[Hostile, Files]:
-    """A database with the files of two tables that are clean."""
+    """A database with the files of two clean tables."""
     return scripts_of(
         tables, tmp_path, "--table", "app.clean", "--table", "base.clean_of_the_superuser"
     )
 
 
 def stops(here: Hostile, files: Files, what: str, *names: str) -> None:
-    """Each of these files stops with the reason and calls nothing."""
+    """Check that each of these files stops with the reason and runs no trap."""
     watch = Watch(here.place)
     wrong = []
     for name in names:
@@ -1277,7 +1289,7 @@ def _names(files: Files, *wanted: str) -> list[str]:
 
 
 def test_squatted_journal(migration: tuple[Hostile, Files]) -> None:
-    """Mallory was there first, with a schema of that name and everything in it."""
+    """Mallory created a schema with the name of the journal first, with all its objects."""
     here, files = migration
     assert psql(here.place.dsn(here.name, OWNER), files.folder / "0000_prepare.sql").returncode == 0
     names = traps.squat(here.dsn, SQUAT)
@@ -1286,19 +1298,19 @@ def test_squatted_journal(migration: tuple[Hostile, Files]) -> None:
     execute(here.dsn, f"SELECT {SQUAT}.expect_locks(1)")
     assert [r.trap for r in watch.read()] == ["squatted expect_locks"]
     stops(here, files, "squatted journal", "0000_prepare.sql")
-    traps.squat(here.dsn, SQUAT)  # whatever prepare made of them, they are still hers
+    traps.squat(here.dsn, SQUAT)  # all objects still belong to mallory, also after prepare
     stops(here, files, "squatted journal", *_names(files, *AFTER))
 
 
 def test_squatted_by_an_empty_schema(migration: tuple[Hostile, Files]) -> None:
-    """An empty schema of hers is enough: what is made in it can be dropped and made anew by her."""
+    """An empty schema of mallory is enough: she could drop and recreate objects that are created in it."""
     here, files = migration
     execute(here.dsn, f"CREATE SCHEMA {SQUAT} AUTHORIZATION {OWNER}")
     stops(here, files, "empty schema of hers", "0000_prepare.sql")
 
 
 def test_journal_changes_hands(migration: tuple[Hostile, Files]) -> None:
-    """Between prepare and the next file the schema becomes hers, and a function is exchanged."""
+    """Between prepare and the next file, mallory becomes the owner of the schema and replaces a function."""
     here, files = migration
     assert psql(here.dsn, files.folder / "0000_prepare.sql").returncode == 0
     execute(here.dsn, f"ALTER SCHEMA {SQUAT} OWNER TO {OWNER}")
@@ -1335,7 +1347,7 @@ def test_one_function_of_somebody_else(migration: tuple[Hostile, Files], role: s
 
 
 def test_one_table_of_somebody_else(migration: tuple[Hostile, Files]) -> None:
-    """One table of the journal belongs to mallory, with a trigger of hers."""
+    """One table of the journal belongs to mallory, with a rule and an index of hers."""
     here, files = migration
     assert psql(here.dsn, files.folder / "0000_prepare.sql").returncode == 0
     execute(
@@ -1354,7 +1366,7 @@ def test_one_table_of_somebody_else(migration: tuple[Hostile, Files]) -> None:
 
 @pytest.mark.parametrize("what", ["trigger", "overload"])
 def test_default_privileges(migration: tuple[Hostile, Files], what: str) -> None:
-    """The superuser's own default privileges give mallory rights on whatever he makes: TRIGGER on tables, CREATE in schemas."""
+    """The superuser's own default privileges grant mallory rights on new objects: TRIGGER on tables, CREATE in schemas."""
     here, files = migration
     place = here.place
     boss = place.superuser
@@ -1406,7 +1418,7 @@ def test_default_privileges(migration: tuple[Hostile, Files], what: str) -> None
 
 @pytest.mark.parametrize("pool", ["session", "transaction"])
 def test_pooler(pg15_server: PrivateServer, pool: str, tmp_path: Path) -> None:
-    """A pooler that drops the options is refused, a role that is read-only by itself notwithstanding."""
+    """A pooler that drops the options is refused, even if the role is read-only by its own settings."""
     binary = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
     if binary is None:
         pytest.skip("no pgbouncer installed")
@@ -1450,11 +1462,11 @@ def test_pooler(pg15_server: PrivateServer, pool: str, tmp_path: Path) -> None:
     assert wrong == []
 
 
-# --- the end -----------------------------------------------------------------------------------------------------------------------
+# --- final check -------------------------------------------------------------------------------------------------------------------
 
 
 def test_nobody_rose(place: Place) -> None:
-    """After all of this nobody is superuser who was none."""
+    """After all of these tests, no role has become superuser."""
     rows = asked(
         place.dsn(),
         f"SELECT rolname::text FROM pg_roles WHERE rolsuper AND rolname IN ('{OWNER}', '{OTHER}', '{STRANGER}')",

@@ -1,8 +1,8 @@
-"""A database whose owner is hostile: traps that leave a record in the server's log whenever somebody runs them.
+"""A database whose owner is hostile: traps that write a record to the server's log whenever somebody runs them.
 
-Every trap is a function of mallory's, who is no superuser. What it leaves is a line of the server's own log: that works in
-read-only transactions, on segments, and whatever the client hears. A record says who ran it, as whom, in which statement, and
-whether the trap could have become the superuser of the session.
+Every trap is a function of mallory, who is not a superuser. Its record is a line in the server's own log. This works in
+read-only transactions and on segments, and does not depend on what the client receives. A record names the session's role, the
+current role and the statement, and whether the trap could have become the superuser of the session.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from gpcatalog.lab.postgres import PrivateServer, major_of
 from tests import greenplum
 
 OWNER = "mallory"
-OTHER = "bystander"  # no owner of anything; policies hold for this one
+OTHER = "bystander"  # owns nothing; policies apply to this role
 STRANGER = "stranger"  # owns one function inside schemas of others
-ENVIRONMENT = "-c search_path=pg_catalog"  # how this module's own sessions keep out of the traps
+ENVIRONMENT = "-c search_path=pg_catalog"  # keeps this module's own sessions away from the traps
 
 _MARK = re.compile(r"sprung-<<(.*?) ;; (.*?) ;; (.*?) ;; (\d+) ;; (.*?) ;; (.*?)>>", re.S)
 
@@ -53,7 +53,7 @@ class Place:
         return f"host=127.0.0.1 port={self.port} user={user or self.superuser} dbname={database}"
 
     def files(self) -> Iterator[tuple[str, Path]]:
-        """The log files that there are now, each with its instance."""
+        """The current log files, each with its instance."""
         for instance, place in self.logs:
             if place.is_file():
                 yield instance, place
@@ -62,7 +62,7 @@ class Place:
 
 
 def place_of(name: str, server: PrivateServer | greenplum.Cluster) -> Place:
-    """The place of a fixture's server."""
+    """The `Place` for the server of a fixture."""
     if isinstance(server, PrivateServer):
         version = major_of(server.binaries) * 10000
         return _with_contrib(
@@ -98,7 +98,7 @@ def _with_contrib(place: Place) -> Place:
 def session(
     dsn: str, *, role: str = "", careless: bool = False
 ) -> Iterator[psycopg.Connection[Any]]:
-    """A connection in autocommit that no shadow reaches, unless it is careless."""
+    """A connection in autocommit mode that uses no shadow, unless `careless` is set."""
     options = {} if careless else {"options": ENVIRONMENT}
     with psycopg.connect(dsn, autocommit=True, **options) as conn:
         if role:
@@ -123,13 +123,15 @@ def asked(dsn: str, query: str) -> list[tuple[Any, ...]]:
         return conn.execute(query.encode()).fetchall()
 
 
-# --- the record ------------------------------------------------------------------------------------------------------
+# --- records of traps ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Record:
-    """A trap that was sprung. rises: where it ran as another role than the session's, the role that
-    it could become, or "no: …" with what the server said."""
+    """A trap that ran.
+
+    rises: if it ran as another role than the session's, the role that it could become, or "no: …" with the server's error
+    """
 
     trap: str
     session: str
@@ -140,12 +142,12 @@ class Record:
     instance: str
 
     def dangerous(self, superusers: Iterable[str]) -> bool:
-        """Whether it ran as a superuser, or could have gone on as one."""
+        """Whether the trap ran as a superuser, or could have become one."""
         return self.current in superusers or self.rises in superusers
 
     @property
     def statement(self) -> str:
-        """The innermost statement that is not the trap's own, in a few words."""
+        """The kind of the innermost statement that is not the trap's own."""
         stack, _, query = self.where.partition("⏎ query: ")
         found = re.findall(r'SQL (?:statement|expression) ""?(.*?)(?:""?)?(?:⏎|\Z)', stack)
         return words(next((s for s in found if "spring(" not in s), query))
@@ -178,7 +180,7 @@ def words(statement: str) -> str:
 
 @dataclass
 class Watch:
-    """What the traps leave from the moment it is made."""
+    """The records of traps since the object was created."""
 
     place: Place
     offsets: dict[Path, int] = field(default_factory=dict)
@@ -187,12 +189,12 @@ class Watch:
         self.restart()
 
     def restart(self) -> None:
-        """Forget what was left so far."""
+        """Ignore all records so far."""
         self._fence()
         self.offsets = {path: path.stat().st_size for _, path in self.place.files()}
 
     def read(self) -> list[Record]:
-        """Records since the last reading."""
+        """Records since the last call."""
         self._fence()
         found = []
         for instance, path in self.place.files():
@@ -207,7 +209,7 @@ class Watch:
         return found
 
     def _fence(self) -> None:
-        """Wait until every instance has written what was logged before: a log collector is behind."""
+        """Wait until every instance has written earlier messages to its log: a log collector writes with a delay."""
         token = f"fence{uuid.uuid4().hex}"
         with session(self.place.dsn()) as conn:
             conn.execute(
@@ -237,14 +239,14 @@ def _tail(path: Path, size: int = 1 << 16) -> bytes:
         return f.read()
 
 
-# --- what leaves the record --------------------------------------------------------------------------------------------
+# --- the function that writes records ----------------------------------------------------------------------------------
 
 
 def spring() -> str:
     """The function that every trap calls.
 
-    Nothing in it can be shadowed. Where it runs as another role than the session's, it tries to become the session's and
-    notes whom it became; the attempt is undone.
+    Nothing in it can be shadowed. If it runs as another role than the session's, it tries to become the session's role and
+    records the resulting role. The attempt is rolled back.
     """
     return r"""
         CREATE FUNCTION app.spring(trap pg_catalog.text) RETURNS pg_catalog.bool LANGUAGE plpgsql VOLATILE AS $f$
@@ -268,7 +270,7 @@ def spring() -> str:
         END $f$"""
 
 
-# each takes the name of its trap; those called immutable lie
+# the argument `trap` is the name of the trap; functions marked IMMUTABLE are not immutable
 FUNCTIONS = (
     "yes(trap text) RETURNS boolean IMMUTABLE",
     "num(trap text, n int) RETURNS int IMMUTABLE",
@@ -281,7 +283,7 @@ FUNCTIONS = (
 
 
 def function(signature: str, body: str = "") -> str:
-    """One function in mallory's schema: it springs its first argument and returns its second, or something harmless."""
+    """One function in mallory's schema: it runs the trap named by its first argument, and returns its second or a harmless value."""
     head, _, tail = signature.partition(" RETURNS ")
     given = body or (
         "RETURN n;" if " n " in head else "RETURN true;" if tail.startswith("bool") else "RETURN 1;"
@@ -292,21 +294,21 @@ def function(signature: str, body: str = "") -> str:
 def own(
     name: str, arguments: str, returns: str, trap: str, body: str, how: str = "IMMUTABLE"
 ) -> str:
-    """A function of one trap."""
+    """A function for one trap."""
     return (
         f"CREATE FUNCTION app.{name}({arguments}) RETURNS {returns} LANGUAGE plpgsql {how} AS $f$"
         f" BEGIN PERFORM app.spring('{trap}'); {body} END $f$"
     )
 
 
-# --- traps that hang on tables --------------------------------------------------------------------------------------------
+# --- traps in tables ------------------------------------------------------------------------------------------------------
 
 WIDE = (
     *(f"2020-01-{n}" for n in range(17, 32)),
     "2020-02-01",
     "2020-02-02",
     "2020-02-03",
-)  # only the widest tables are planned
+)  # only the tables with most partitions are planned
 DAYS = ("2020-01-30", "2020-01-31", "2020-02-01", "2020-02-02", "2020-02-03")
 
 
@@ -316,11 +318,12 @@ class Shape(Protocol):
 
 @dataclass(frozen=True)
 class Trap:
-    """A table with one kind of code of its owner's in it.
+    """A table with one kind of code of its owner in it.
 
-    columns, key, options: of the table; more: statements behind it, {t} is the table, {l} its first leaf; first: before it
-    boss: statements that only a superuser may run, before everything; careless: what a superuser runs that springs it
-    by: who springs it, where a superuser never does; since: lowest server version, or a function that says why it cannot be there
+    columns, key, tail: of the table
+    more: statements after it, {t} is the table, {l} its first leaf; first: statements before it
+    boss: statements before the table that only a superuser may run; careless: a statement of a superuser that runs the trap
+    by: the role that runs the trap, if a superuser never does; impossible: a function that returns why a server cannot have it, or ""
     """
 
     name: str
@@ -339,7 +342,7 @@ class Trap:
     bounds: tuple[str, ...] = DAYS
     schema: str = "app"
     owner: str = OWNER
-    never: str = ""  # why a superuser's statement never evaluates it
+    never: str = ""  # why a superuser's statement never runs it
 
     @property
     def stem(self) -> str:
@@ -353,7 +356,7 @@ class Trap:
         return f"{self.table}_1_prt_{n}" if place.classic else f"{self.table}_{n}"
 
     def make(self, place: Place) -> list[str]:
-        """Statements of the owner."""
+        """The statements that the owner runs."""
         tail = f" {self.tail}" if place.greenplum else ""
         if place.classic:
             typed = "date " if "d date" in self.columns or "d app" in self.columns else ""
@@ -395,7 +398,7 @@ class Trap:
 
 
 def _since(version: int, what: str, *, greenplum: int = 0) -> Callable[[Place], str]:
-    """Why a server of an older version has no such thing; greenplum: lowest version there, 0 as elsewhere."""
+    """A function that returns why a server is too old for a trap; greenplum: the lowest version of Greenplum, 0: same as `version`."""
 
     def said(place: Place) -> str:
         lowest = (greenplum or version) if place.greenplum else version
@@ -635,7 +638,7 @@ TRAPS: tuple[Trap, ...] = (
         ),
     ),
     Trap(
-        # code that runs as its owner inside CREATE INDEX plants what the next statement runs as superuser
+        # code that runs as its owner inside CREATE INDEX adds a constraint that the next statement runs as superuser
         "second stage",
         default=True,
         first=(
@@ -709,19 +712,19 @@ OPERATORS = (
 
 
 def traps_of(place: Place) -> list[Trap]:
-    """Traps that this server can have."""
+    """Traps that this server supports."""
     return [t for t in TRAPS if not t.impossible(place)]
 
 
 def roles(place: Place) -> None:
-    """Mallory and the others, none of them superuser."""
+    """Create mallory and the other roles, none of them superuser."""
     for role in (OWNER, OTHER, STRANGER):
         if not asked(place.dsn(), f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
             execute(place.dsn(), f"CREATE ROLE {role} LOGIN")
 
 
 def database(place: Place, name: str, template: str = "") -> str:
-    """Conninfo of a new database that mallory owns, with a schema of hers and the function that leaves the record."""
+    """Create a database that mallory owns, with a schema of hers and the function that writes records; return its conninfo."""
     roles(place)
     with session(place.dsn()) as conn:
         conn.execute(f"DROP DATABASE IF EXISTS {name}".encode())
@@ -740,18 +743,18 @@ def database(place: Place, name: str, template: str = "") -> str:
 
 
 def plant_tables(place: Place, dsn: str, only: Iterable[str] | None = None) -> list[Trap]:
-    """Every trap that hangs on a table."""
+    """Create every trap of a table."""
     execute(dsn, *OPERATORS, role=OWNER)
     found = [t for t in traps_of(place) if only is None or t.name in only]
     for trap in found:
         plant(place, dsn, trap)
-    # of a foreign leaf the server wants a password of its owner's
+    # the server requires a password from the owner of a foreign leaf
     execute(dsn, *(f"ANALYZE {t.table}" for t in found if t.name != "foreign"))
     return found
 
 
 def plant(place: Place, dsn: str, trap: Trap) -> None:
-    """One trap that hangs on a table: functions first, then what needs a superuser, then the table."""
+    """Create one trap of a table: functions first, then what needs a superuser, then the table."""
     execute(dsn, *trap.first, role=OWNER)
     execute(dsn, *trap.boss)
     name = dsn.rsplit("dbname=", 1)[1]
@@ -762,12 +765,12 @@ def plant(place: Place, dsn: str, trap: Trap) -> None:
     )
 
 
-# --- shadows: names of the catalog that mean something else on a hostile search path ------------------------------------------
+# --- shadows: objects of mallory with names of the catalog --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Shadow:
-    """Something of mallory's with a name of pg_catalog's. careless: what springs it where her schema comes first."""
+    """An object of mallory with a name of pg_catalog. careless: a statement that uses it if her schema comes first."""
 
     name: str
     make: tuple[str, ...]
@@ -795,7 +798,7 @@ _COMPARED = (
     "~~",
     "!~~",
 )
-# pairs of types that pg_catalog has no operator for: an exact match wins wherever its schema stands on the path
+# pairs of types for which pg_catalog has no operator: an exact match wins, wherever its schema is on the path
 _PAIRS = tuple(
     tuple(f'pg_catalog."{t}"' for t in pair.split())
     for pair in (
@@ -824,7 +827,7 @@ _GRAMMAR = {"coalesce", "nullif", "greatest", "least", "exists", "in", "values",
 
 
 def sources(root: Path) -> str:
-    """Everything that may be sent to a server: the probes, and the code that writes scripts."""
+    """All code that may be sent to a server: the probes, and the code that writes scripts."""
     found = [
         *sorted((root / "sql").rglob("*.sql")),
         *sorted((root / "sql").rglob("*.part")),
@@ -834,7 +837,7 @@ def sources(root: Path) -> str:
 
 
 def shadows(place: Place, dsn: str, text: str) -> tuple[list[Shadow], list[str]]:
-    """One for every function, aggregate, operator, type and relation that the text names, and what cannot be shadowed, with the reason."""
+    """Shadows of every function, aggregate, operator, type and relation that the text names, and the reasons why others are impossible."""
     names = "{" + ",".join(sorted(set(re.findall(r"\b[a-z_][a-z0-9_]*\b", text)))) + "}"
     signs = set(re.findall(r"[-+*/<>=~!@#%^&|]+", text)) & set(_COMPARED) | {
         "->",
@@ -893,7 +896,7 @@ def _types(rows: Rows, names: str) -> list[Shadow]:
 
 
 def _alike(sign: str, left: str, right: str) -> str:
-    """What an operator that pg_catalog lacks returns: what the careless statement expects."""
+    """Expression for an operator that pg_catalog lacks, with the result that the careless statement expects."""
     numbers = {f'pg_catalog."{t}"' for t in ("oid", "int2", "int4", "int8", "numeric", "xid")}
     via = (
         "pg_catalog.text::pg_catalog.int8"
@@ -907,7 +910,7 @@ def _alike(sign: str, left: str, right: str) -> str:
 
 
 def _operators(rows: Rows, signs: list[str]) -> list[Shadow]:
-    """Those of pg_catalog in mallory's schema, which comes first on her path, and pairs that pg_catalog lacks in public."""
+    """Shadows of operators: those of pg_catalog in mallory's schema, first on her path; in public, pairs of types that pg_catalog lacks."""
     query = (
         "SELECT o.oprname::text, CASE WHEN o.oprleft <> 0 THEN 'pg_catalog.\"' || l.typname || '\"' END, 'pg_catalog.\"' || r.typname || '\"',"
         " 'pg_catalog.\"' || s.typname || '\"' FROM pg_operator o LEFT JOIN pg_type l ON l.oid = o.oprleft JOIN pg_type r ON r.oid = o.oprright"
@@ -945,7 +948,7 @@ def _operators(rows: Rows, signs: list[str]) -> list[Shadow]:
 
 
 def _concrete(name: str) -> str:
-    """A type to call a polymorphic operator or function with."""
+    """A type for calls of a polymorphic operator or function."""
     bare = name.removeprefix("pg_catalog.").strip('"')
     kind = re.fullmatch(r"any(?:compatible)?(array|range|multirange|nonarray|element|enum)?", bare)
     if kind is None or bare == "any":
@@ -1026,7 +1029,7 @@ def _functions(place: Place, rows: Rows, names: str, reasons: list[str]) -> list
 
 
 def _unqualified(rows: Rows, text: str) -> list[Shadow]:
-    """Functions that are called without their schema: with types that pg_catalog has no version of, in public."""
+    """Shadows in public of functions that are called without a schema, with argument types that pg_catalog lacks."""
     called = set(re.findall(r"(?<![\w.@])([a-z_][a-z0-9_]*)\(", text)) - _GRAMMAR
     query = "SELECT DISTINCT proname::text FROM pg_proc WHERE pronamespace = 11 AND proname = ANY(%s::name[]) AND pronargs = 1"
     found = []
@@ -1045,7 +1048,7 @@ def _unqualified(rows: Rows, text: str) -> list[Shadow]:
     return found
 
 
-# leaves one record a session, trap and role: an operator is called for every row
+# writes one record per session, trap and role, because an operator is called for every row
 SHADOW = """
     CREATE FUNCTION app.shadow(trap pg_catalog.text) RETURNS pg_catalog.bool LANGUAGE plpgsql VOLATILE AS $f$
     DECLARE
@@ -1061,7 +1064,10 @@ SHADOW = """
 
 
 def plant_shadows(place: Place, dsn: str, text: str) -> tuple[list[Shadow], list[str]]:
-    """Every shadow that the server takes, and a path on which they come first; returns them, and why others cannot be."""
+    """Create every shadow that the server accepts, and set a search path on which they come first.
+
+    Return the shadows, and the reasons why others are impossible.
+    """
     name = dsn.rsplit("dbname=", 1)[1]
     execute(
         dsn,
@@ -1086,8 +1092,8 @@ def plant_shadows(place: Place, dsn: str, text: str) -> tuple[list[Shadow], list
 
 
 def set_path(place: Place, name: str) -> None:
-    """What mallory, who owns the database, may set for everybody in it."""
-    # a setting that no module defines is a superuser's to set: it only keeps the record short
+    """Set the search path for all sessions of a database, as its owner mallory can."""
+    # only a superuser can set a setting that no module defines; this one only limits the number of records
     execute(place.dsn(), f"ALTER DATABASE {name} SET traps.seen = ''")
     execute(place.dsn(), f"ALTER DATABASE {name} SET search_path = {PATH}", role=OWNER)
 
@@ -1109,11 +1115,11 @@ SETTINGS = (
 
 
 def set_hostile(place: Place, name: str) -> dict[str, str]:
-    """Every setting that the owner of a database may choose for all who come; returns those that are denied, with the reason."""
+    """Make every setting that the owner of a database can make for all its sessions; return the rejected ones with the reason."""
     denied = {}
     for setting in SETTINGS:
         if setting.startswith("local_preload"):
-            continue  # every connection would fail: said by no probe, and no way in
+            continue  # every connection would fail: no probe can report it, and it runs no code
         try:
             execute(place.dsn(), f"ALTER DATABASE {name} SET {setting}", role=OWNER)
         except psycopg.Error as e:
@@ -1125,7 +1131,7 @@ def set_hostile(place: Place, name: str) -> dict[str, str]:
 
 
 def plant_events(place: Place, dsn: str, *, login: bool) -> list[str]:
-    """Event triggers, made by a superuser, whose functions are mallory's; returns the events."""
+    """Create event triggers as superuser whose functions belong to mallory; return the events."""
     events = ["ddl_command_start", "ddl_command_end", "sql_drop"]
     events += ["table_rewrite"] if place.version >= 90500 else []
     events += ["login"] if login and place.version >= 170000 else []
@@ -1141,7 +1147,7 @@ def plant_events(place: Place, dsn: str, *, login: bool) -> list[str]:
 
 
 def squat(dsn: str, schema: str, role: str = OWNER, only: str = "") -> list[str]:
-    """Replace the bodies of a schema's functions, which `role` owns, by traps; returns their names."""
+    """Replace the bodies of a schema's functions that `role` owns by traps; return their names."""
     query = (
         "SELECT p.proname::text, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), p.proretset, p.pronargs > 0"
         f" FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = '{schema}'"
@@ -1163,7 +1169,7 @@ def squat(dsn: str, schema: str, role: str = OWNER, only: str = "") -> list[str]
 
 
 def fake_toolkit(place: Place, dsn: str) -> None:
-    """Schema gp_toolkit of mallory's, where the server brings none."""
+    """Create a schema gp_toolkit of mallory on a server that does not provide one."""
     execute(
         dsn,
         f"CREATE SCHEMA gp_toolkit AUTHORIZATION {OWNER}",

@@ -1,4 +1,4 @@
-"""The active probe on live servers: what it leaves is what it said, on every instance; and where it refuses."""
+"""The active probe on live servers: it leaves the rows that it announced, on every instance; and the cases that it refuses."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def test_left_is_what_was_predicted(database: str) -> None:
 
 
 def test_pgstattuple_counts_the_same(database: str) -> None:
-    """Another witness: dead tuples of the very pages, read on every instance by itself, before and after one subject.
+    """pgstattuple, read on each instance, counts the same dead tuples of the catalog pages before and after one subject.
 
-    One alone: the server tidies dead rows away while the next one's are written.
+    Only one subject: the server removes dead rows while the rows of the next subject are written.
     """
     catalogs = ("pg_class", "pg_attribute", "pg_type", "pg_depend", "pg_index")
     with ExitStack() as stack:
@@ -154,7 +154,7 @@ def test_standby_is_refused(tmp_path: Path) -> None:
 
 
 def test_lock_timeout_ends_it_and_leaves_nothing_open(pg_dsn: str) -> None:
-    """A lock on pg_namespace makes CREATE SCHEMA wait: the probe gives up and rolls back."""
+    """A lock on pg_namespace blocks CREATE SCHEMA: the probe stops after the lock timeout and rolls back."""
     dsn = fresh_database(pg_dsn, "time_locked")
     with psycopg.connect(dsn) as holder:
         holder.execute("LOCK TABLE pg_catalog.pg_namespace IN SHARE MODE")

@@ -1,4 +1,4 @@
-"""Catalog queries of clients: on live servers, what they read and that they open no table; and what a plan says of them."""
+"""Catalog queries of clients: what they read on live servers, that they open no table, and what a plan reports about them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def database(request: pytest.FixtureRequest) -> str:
 
 
 def known(greenplum: int) -> set[str]:
-    """Clients of a server: Greenplum's major version, 0 for PostgreSQL."""
+    """Clients that support a server. greenplum: its major version, 0 for PostgreSQL."""
     without = {6: {"pgAdmin"}, 7: set(), 0: {"gpbackup"}}[greenplum]
     return {client.title for client in CLIENTS} - without
 
@@ -56,7 +56,7 @@ def major(dsn: str) -> int:
 
 
 def test_queries_read_what_is_there_and_open_no_table(database: str) -> None:
-    """Every table is locked by another session while they run."""
+    """Another session locks every table while the queries run."""
     with psycopg.connect(database) as holder:
         holder.execute("LOCK TABLE sales.wide, sales.one IN ACCESS EXCLUSIVE MODE")
         said = CliRunner().invoke(app, [database, "--clients", "--no-store", "--format", "json"])
@@ -78,7 +78,7 @@ def test_queries_read_what_is_there_and_open_no_table(database: str) -> None:
 
 
 def test_rows_are_those_of_the_catalogs(database: str) -> None:
-    """Counted by statements of this test, from the descriptions of what the clients read."""
+    """The rows are counted by statements of this test, from the descriptions of what the clients read."""
     with connect(database) as session, psycopg.connect(database, autocommit=True) as conn:
 
         def one(statement: str) -> int:
@@ -108,7 +108,7 @@ def test_rows_are_those_of_the_catalogs(database: str) -> None:
             " c.relkind IN ('r', 'p', 'v', 'f', 'm')"
         )
         assert described >= 1
-        # each table twice (name, kind), each column three times, and the comments
+        # each table counts twice (name, kind), each column three times, and the comments
         least = 2 * tables + 3 * columns
         assert least < rows("client_jdbc") <= least + described + commented
         schema_tables = one(
@@ -119,7 +119,7 @@ def test_rows_are_those_of_the_catalogs(database: str) -> None:
             " AND relkind NOT IN ('i', 'I', 'c') AND NOT attisdropped"
         )
         found = rows("client_dbeaver")
-        # a comment and a default, and the partitions of the view of Greenplum 6
+        # a comment and a default; on Greenplum 6, also the partitions in the view
         assert found - schema_tables - schema_columns == (
             2 + 2 * PARTITIONS if major(database) == 6 else 2
         )
@@ -144,7 +144,7 @@ def test_text_and_snapshot(database: str, tmp_path: Path) -> None:
 
 
 def test_without_times(tmp_path: Path) -> None:
-    """A snapshot without times of clients has nothing to say of them."""
+    """A snapshot without times of clients reports nothing about them."""
     path = made.write(tmp_path / "a.gpcatalog", made.Made())
     said = CliRunner().invoke(app, ["--snapshot", str(path), "--format", "json"])
     assert said.exit_code == 0, said.output

@@ -1,4 +1,4 @@
-"""What an audit times on live servers, and the command: numbers are there, nothing is written, statements' texts stay away."""
+"""What an audit times on live servers, and the command: figures exist, nothing is written, and texts of statements do not appear."""
 
 from __future__ import annotations
 
@@ -130,10 +130,10 @@ def test_command_with_and_without_ddl(database: str) -> None:
 
 
 def settled(dsn: str, counters: str) -> object:
-    """Counters that no longer change: sessions that have ended report late."""
+    """Counters that no longer change, because sessions that have ended report late."""
     found: list[object] = []
     for _ in range(30):
-        with psycopg.connect(dsn) as conn:  # a session keeps what it has read
+        with psycopg.connect(dsn) as conn:  # a session keeps the values that it has read
             found.append(conn.execute(counters.encode()).fetchone())
         if len(found) > 2 and found[-3:] == [found[-1]] * 3:
             return found[-1]
@@ -142,7 +142,7 @@ def settled(dsn: str, counters: str) -> object:
 
 
 def test_session_starts(database: str) -> None:
-    """Pages read are those that each instance is asked for; the scans are read-only and leave no row behind."""
+    """Pages read are counted on each instance; the scans are read-only and leave no rows."""
     greenplum = "gpadmin" in database
     counters = "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_sys_tables"
     before = settled(database, counters)
@@ -162,7 +162,7 @@ def test_session_starts(database: str) -> None:
     entry = next(s for s in starts if s["content"] == -1)
     assert row is not None
     assert entry["pages_read"] == row[1]
-    if not greenplum:  # there, a coordinator session adds up all instances
+    if not greenplum:  # on Greenplum, a session on the coordinator adds up all instances
         assert entry["pages"] == row[0]
     for s in starts:
         assert s["scan_ms"] > 0
@@ -187,7 +187,7 @@ def test_calibrate_over_a_series(home: Path) -> None:
         CliRunner().invoke(app, ["--snapshot", str(paths[-1]), "--format", "json"]).stdout
     )
     scan = next(c for c in result["curves"] if c["what"].endswith("coordinator"))
-    assert scan["slope"] == pytest.approx(10.0)  # made with 1 ms for every 1,000 leaves
+    assert scan["slope"] == pytest.approx(10.0)  # generated with 1 ms per 1,000 leaves
     assert scan["published"] == 100
 
 

@@ -1,4 +1,4 @@
-"""Planning time is measured only when asked, and never where it could run a function of the table's owner."""
+"""Planning time is measured only on request, and never if planning could run a function of the table's owner."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def place(request: pytest.FixtureRequest) -> tuple[str, str]:
         conn.execute("CREATE SCHEMA app")
         conn.execute(
             "ALTER SCHEMA app OWNER TO maker"
-        )  # Greenplum 7 refuses AUTHORIZATION where maker may not create schemas
+        )  # Greenplum 7 rejects AUTHORIZATION if maker may not create schemas
         conn.execute(
             "CREATE FUNCTION app.f(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1; END'"
         )
@@ -59,7 +59,7 @@ def place(request: pytest.FixtureRequest) -> tuple[str, str]:
             conn.execute(
                 f"CREATE TABLE {leaf} PARTITION OF app.domained FOR VALUES FROM (0) TO (1)".encode()
             )
-        # a function behind a domain behind an index expression of one leaf
+        # a domain in an index expression of one leaf, with a function in the domain's check
         conn.execute(f"CREATE INDEX ON {leaf} ((v::app.small))".encode())
         conn.execute("GRANT USAGE ON SCHEMA app TO planner")
         conn.execute("GRANT SELECT ON app.domained TO planner")

@@ -1,4 +1,7 @@
-"""gp_toolkit's log views, read when asked for: DDL, waits and cancellations are counted, no text comes along, a refusal is told."""
+"""gp_toolkit's log views, read on request.
+
+DDL, waits and cancellations are counted, no text of a statement is read, and a refusal is reported.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ LOGGED = "-c log_statement=ddl -c log_min_duration_statement=0 -c log_lock_waits
 
 
 def database(cluster: Cluster) -> str:
-    """A database whose gp_toolkit is there: Greenplum 6 has a script for it, which gpinitsystem would run."""
+    """A database with gp_toolkit: on Greenplum 6, from the script that gpinitsystem would run."""
     dsn = fresh_database(cluster.dsn("template1"), "logged")
     with psycopg.connect(dsn, autocommit=True) as conn:
         if conn.execute(
@@ -71,7 +74,7 @@ def test_the_log_is_counted(fixture: str, request: pytest.FixtureRequest, home: 
     cluster: Cluster = request.getfixturevalue(fixture)
     dsn = database(cluster)
     ddl(dsn)
-    time.sleep(0.5)  # the collector writes what it was given
+    time.sleep(0.5)  # the log collector writes what it has received
     said = CliRunner().invoke(app, ["latency", dsn, "--server-log", "0.2", "--format", "json"])
     assert said.exit_code == 0, said.output
     result = json.loads(said.stdout)
@@ -93,7 +96,7 @@ def test_the_log_is_counted(fixture: str, request: pytest.FixtureRequest, home: 
     )
     assert "Server log, the last 0.2 h" in text.stdout
     assert max(len(line) for line in text.stdout.splitlines()) <= 80
-    # it stays in the snapshot
+    # the result is stored in the snapshot
     newest = sorted(home.rglob("*.gpcatalog"))[-1]
     again = json.loads(
         CliRunner().invoke(app, ["latency", "--snapshot", str(newest), "--format", "json"]).stdout

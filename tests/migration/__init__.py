@@ -1,1 +1,1 @@
-"""Migrations run on live servers."""
+"""Migrations that run on live servers."""

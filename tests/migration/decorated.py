@@ -1,6 +1,6 @@
-"""Partitioned tables made at random, each with two to nine properties that a migration must keep or name: on the table, on one leaf or on all.
+"""Random partitioned tables, each with two to nine properties that a migration must keep or report as lost.
 
-What a server refuses is left out.
+A property is on the table, on one leaf or on all leaves. Statements that a server rejects are left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STORAGE = (
     " WITH (appendonly=true, orientation=column, compresstype=zlib, compresslevel=3)",
     " WITH (appendonly=true, compresstype=zlib, compresslevel=1)",
 )
-# {w}: the table, a leaf or a partition between, {t}: the table, {l}: a leaf, {c}: a column, {n}: a number, {r}: a role, {x}: a further column
+# {w}: the table, a leaf or an intermediate, {t}: the table, {l}: a leaf, {c}: a column, {n}: a number, {r}: a role, {x}: another column
 _ONE = (
     "ALTER TABLE {t} ADD PRIMARY KEY (id, d, v)",
     "ALTER TABLE {t} ADD CONSTRAINT u{n} UNIQUE (d, id, v)",
@@ -69,7 +69,7 @@ _ONE = (
     "CREATE TYPE ty{n} AS (a int); ALTER TABLE {t} ADD COLUMN q{n} ty{n}",
     "ALTER TABLE {t} ALTER COLUMN id TYPE bigint",
 )
-# on one leaf or on all of them
+# on one leaf or on all leaves
 _LEAVES = (
     "GRANT DELETE ON {l} TO {r}",
     "ALTER TABLE {l} SET (fillfactor=70)",
@@ -83,8 +83,10 @@ _LEAVES = (
 
 @dataclass(frozen=True)
 class _Shape:
-    """A table by days. plain: its name without quotes and schema; more: further columns; deep: each day has two partitions; rest: it has a
-    default partition.
+    """A table with one partition per day.
+
+    plain: its name without quotes and schema; more: further columns; deep: each day has two partitions;
+    rest: the table has a default partition
     """
 
     name: str
@@ -97,12 +99,12 @@ class _Shape:
 
     @property
     def columns(self) -> str:
-        """The columns in CREATE TABLE."""
+        """The column list for CREATE TABLE."""
         return ", ".join(("id int", "d date", "v text", *self.more))
 
 
 class TableMaker:
-    """Statements of tables. greenplum: with the PARTITION BY of Greenplum; first: the day of the first partition"""
+    """Generates statements for tables. greenplum: with Greenplum's PARTITION BY; first: the day of the first partition."""
 
     def __init__(self, seed: int, *, greenplum: bool, first: date = date(2022, 1, 1)) -> None:
         self.r = random.Random(seed)
@@ -110,7 +112,7 @@ class TableMaker:
         self.first = first
 
     def table(self, number: int) -> tuple[str, list[str]]:
-        """Name of a table, and the statements that make and fill it."""
+        """Name of a table, and the statements that create and fill it."""
         r = self.r
         plain = f"t{number}"
         name = r.choice((plain, f'"T {number}"', f"s1.{plain}"))
@@ -142,7 +144,7 @@ class TableMaker:
             if shape.deep
             else ""
         )
-        # tables of a cluster that was upgraded from Greenplum 5 have the hash functions of then
+        # in a cluster that was upgraded from Greenplum 5, tables have the hash functions of Greenplum 5
         by = self.r.choice(("id", "id", "id cdbhash_int4_ops"))
         made = (
             f"CREATE TABLE {shape.name} ({shape.columns}){self.r.choice(_STORAGE)} DISTRIBUTED BY ({by}) PARTITION BY RANGE (d){sub}"
@@ -169,7 +171,7 @@ class TableMaker:
                 leaves += [f'{leaf[:-1]}_a"', f'{leaf[:-1]}_o"']
                 continue
             leaves.append(leaf)
-            if self.r.random() < 0.1:  # its columns in another order
+            if self.r.random() < 0.1:  # with its columns in another order
                 others = "".join(f", {one}" for one in shape.more)
                 found += [
                     f"CREATE TABLE {leaf} (junk int, v text, d date, id int{others})",
@@ -204,13 +206,13 @@ class TableMaker:
 
 
 def between(leaf: str) -> list[str]:
-    """The partition between a table of two levels and this leaf."""
+    """The intermediate above this leaf in a table of two levels."""
     found = re.fullmatch(r"(.*)(_2_prt_[ao]|_[ao])\"", leaf)
     return [f'{found[1]}"'] if found else []
 
 
 def fill(dsn: str, maker: TableMaker, number: int) -> list[str]:
-    """Create tables in a database, and return the names of those that exist then. Statements that the server rejects are left out."""
+    """Create tables in a database, without the statements that the server rejects; return the names of the tables that were created."""
     found = []
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("CREATE SCHEMA s1")

@@ -1,7 +1,7 @@
-"""Migrations that tests on live servers ran: the plan, what the server answered, and which files came of it.
+"""Recorded migrations of tests on live servers: the plan, the answers of the server, and the resulting files.
 
-With GPCATALOG_TEST_RECORD=1 every test of the modules named here keeps its first migration in fixtures/recorded/migration/. The files
-were then run by the test on that server; machines without it see that the same plan and answers give the same files.
+With GPCATALOG_TEST_RECORD=1, every test of the modules named here stores its first migration in fixtures/recorded/migration/. The test
+then ran these files on that server. Machines without the server check that the same plan and answers give the same files.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ MODULES = (
     "written",
     "zoo",
 )
-LARGEST = 350_000  # bytes of a file; larger ones repeat the same statements for more partitions
+LARGEST = 350_000  # bytes; larger recordings repeat statements for more partitions
 _TEST = re.compile(rf"tests/migration/test_({'|'.join(MODULES)})\.py::test_(\S+) ")
 
-_DONE: set[Path] = set()  # by this run: later migrations of a test are not kept
+_DONE: set[Path] = set()  # paths that this run wrote: later migrations of a test are not recorded
 
 
 def place(generation: str) -> Path | None:
-    """Where the running test keeps its migration; None where it does not, or has kept one."""
+    """The file for the migration of the running test; None if it is not recorded, or if the test already has one."""
     found = _TEST.match(os.environ.get("PYTEST_CURRENT_TEST", "").replace("@", " "))
     if found is None or not os.environ.get("GPCATALOG_TEST_RECORD"):
         return None
@@ -61,7 +61,7 @@ def place(generation: str) -> Path | None:
 
 
 def checksums(files: dict[str, str], hidden: dict[str, str]) -> dict[str, str]:
-    """Of every file, without what is of the machine."""
+    """Checksum of every file, with texts of this machine replaced."""
     found = {}
     for name, text in sorted(files.items()):
         for ours, instead in hidden.items():
@@ -71,7 +71,7 @@ def checksums(files: dict[str, str], hidden: dict[str, str]) -> dict[str, str]:
 
 
 class Keeper:
-    """Keeps one migration."""
+    """Records one migration."""
 
     def __init__(self, live: Session, path: Path) -> None:
         self.path, self.answers, self.live = path, Answers(), live
@@ -110,7 +110,7 @@ class Keeper:
 
 
 def again(path: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Checksums of the files that the plan and the answers give now, and of those that were run."""
+    """Checksums of the files that the plan and the answers give now, and of the files that were run."""
     kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     told = kept["request"]
     request = Request(**told | {"mode": Mode(told["mode"]), "runner": Runner(told["runner"])})

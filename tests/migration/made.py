@@ -1,4 +1,4 @@
-"""From DDL on a live server to a plan, its files, and psql running them."""
+"""From DDL on a live server to a plan and its files, which psql runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpcatalog.store.snapshot import Snapshot
 from tests.migration import kept
 from tests.program import PSQL
 
-# everything is old, monthly leaves are wanted whatever they cost, nothing is too small
+# everything is old, leaves are merged into months at any cost, and no table is too small
 EAGER = """
 [weights]
 rewrite = 0.0
@@ -37,7 +37,7 @@ storage = "keep"
 
 
 def plan_of(dsn: str, rules: str = EAGER, *, clients: bool = False) -> Plan:
-    """Snapshot and plan of a database, the plan as its file has it; clients: with their queries."""
+    """Take a snapshot of a database and plan it; return the plan as read from its file. clients: whether to run queries of clients."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "policy.toml"
         file.write_text(rules)
@@ -56,7 +56,7 @@ def plan_of(dsn: str, rules: str = EAGER, *, clients: bool = False) -> Plan:
 
 @dataclass
 class Written:
-    """A folder of files and what was refused."""
+    """A folder of files, and the steps that were refused."""
 
     dsn: str
     folder: Path
@@ -68,7 +68,7 @@ class Written:
     def run(
         self, name: str, *, check: bool = True, text: str | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run one file with psql; `text` is run in its place."""
+        """Run one file with psql, or `text` instead of the file."""
         path = self.folder / name
         if text is not None:
             path = self.folder / "changed.sql"
@@ -85,7 +85,7 @@ class Written:
         return done
 
     def run_together(self, *names: str) -> str:
-        """Run files one after the other in one session of psql; returns what it reported."""
+        """Run files one after the other in one session of psql; return its messages."""
         files = [word for name in names for word in ("-f", self.folder / name)]
         done = subprocess.run(
             [PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", self.dsn, *files],
@@ -98,7 +98,7 @@ class Written:
         return done.stderr
 
     def forward(self) -> list[str]:
-        """Names of the files of tables."""
+        """Names of the forward files of tables."""
         return [n for n in self.names if n[0].isdigit() and not n.startswith("0000")]
 
     def all(self) -> None:
@@ -115,7 +115,7 @@ def written(
     count: bool = False,
     edit: bool = True,
 ) -> Written:
-    """The files of a plan; locks are tried for briefly."""
+    """Write the files of a plan."""
     with connect(dsn) as live:
         place = kept.place(live.server.generation)
         keeper = kept.Keeper(live, place) if place is not None else None
@@ -125,7 +125,7 @@ def written(
             plan,
             request or Request(),
             count=count,
-            at_once=2 if keeper is None else 1,  # answers are kept in the order of the tables
+            at_once=2 if keeper is None else 1,  # answers are recorded in the order of the tables
         )
         files = {name: "".join(pieces) for name, pieces in made}
         if keeper is not None:
@@ -135,7 +135,7 @@ def written(
 
 
 def rows_of(dsn: str, table: str) -> tuple[int, str]:
-    """Number of rows and a hash of them, order left aside."""
+    """Number of the rows of a table, and a hash of them that does not depend on their order."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("SET extra_float_digits = 3")
         conn.execute("SET TimeZone = 'UTC'")
@@ -158,7 +158,7 @@ def asked(dsn: str, query: str) -> list[tuple[Any, ...]]:
 
 
 def roles(dsn: str, *names: str, options: str = "") -> None:
-    """Create those of the roles that the server does not have; databases of other tests share them."""
+    """Create the roles that the server does not have; databases of other tests share them."""
     for name in names:
         if not asked(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{name}'"):
             execute(dsn, f"CREATE ROLE {name} {options}")

@@ -1,4 +1,4 @@
-"""Odd partitioned tables: one property each that a migration must keep, merge by a stated rule, say that it drops, or refuse."""
+"""Unusual partitioned tables, each with one property that a migration must keep, merge by a stated rule, report as lost, or refuse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROLES = ("odd_owner", "odd_reader", "odd_writer")
 
 @dataclass(frozen=True)
 class Odd:
-    """One table. since: server_version_num that has what it needs; make: its statements, `{t}` is its name, `{l}` a leaf without number."""
+    """One table. since: the lowest server_version_num that supports it; statements: `{t}` is its name, `{l}` a leaf without its number."""
 
     name: str
     statements: tuple[str, ...]
@@ -21,7 +21,7 @@ class Odd:
     rows: str = "INSERT INTO {t} (id, d, v) SELECT i, date '2022-01-01' + i % 12, 'v' || i FROM generate_series(1, 240) i"
 
     def sql(self) -> list[str]:
-        """Statements that make and fill it."""
+        """Statements that create and fill the table."""
         fill = [self.rows] if self.rows else []
         return [s.replace("{t}", self.name) for s in (*self.statements, *fill)]
 
@@ -476,7 +476,7 @@ POSTGRES = (
         "CREATE INDEX ON {t} USING hash (v)",
         "CREATE INDEX ON {t} (v) WHERE id > 5",
         "ALTER TABLE {t} ADD PRIMARY KEY (id, d, v)",
-        # its name is cut by the server
+        # the server truncates the name of this index
         "DO $$ BEGIN EXECUTE (SELECT 'ALTER INDEX ' || i.indexrelid::regclass || ' RENAME TO {t}_named' FROM pg_index i"
         " WHERE i.indrelid = '{t}_lies_between_two_levels_and_is_called_so_3'::regclass AND pg_get_indexdef(i.indexrelid) LIKE '% hash %'); END $$",
         "COMMENT ON INDEX {t}_named IS 'of a partition between'",

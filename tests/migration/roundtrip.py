@@ -1,4 +1,4 @@
-"""Forward, look, back, look again: what pg_dump says of a database before and after a migration and its rollback."""
+"""Compare the output of pg_dump before and after a migration and its rollback."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tests.migration import made
 
 
 def dump(binary: Path | str, dsn: str) -> dict[str, str]:
-    """What pg_dump writes of the schema: text by header ("TABLE public.t")."""
+    """The schema as pg_dump prints it: text by header ("TABLE public.t")."""
     done = subprocess.run(
         [str(binary), "--schema-only", "--dbname", dsn], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     found: dict[str, str] = {}
     head = ""
-    text = re.sub(r"(?m)^\\(un)?restrict .*$", "", done.stdout)  # a word made anew each time
+    text = re.sub(r"(?m)^\\(un)?restrict .*$", "", done.stdout)  # a key that differs in each dump
     text = text.partition("\n--\n-- PostgreSQL database dump complete")[0]
-    # written where a partition has no default and its table has one, if that table is older
+    # printed if a partition has no default, but its table has one and is older
     text = re.sub(r"(?m) DEFAULT NULL(,?)$", r"\1", text)
     for block in re.split(r"\n--\n-- (?=Name: )", text)[1:]:
         head, _, body = block.partition("\n--\n")
@@ -34,11 +34,11 @@ def dump(binary: Path | str, dsn: str) -> dict[str, str]:
 
 
 def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """Objects whose definition is not the same."""
+    """Objects whose definitions differ."""
     return sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
 
 
-# losses that a snapshot does not know
+# losses that a snapshot does not contain
 LIVE_ONLY = re.compile(
     "(statistics target of|encoding of|replica identity|CLUSTER mark of|owner|tablespace) "
     r"|storage option .* on \d"
@@ -46,7 +46,7 @@ LIVE_ONLY = re.compile(
 
 
 def expect_alike(plan: Plan, files: made.Written) -> None:
-    """What a plan says of losses and refusals is what `migrate` says."""
+    """Check that the plan and `migrate` report the same losses, and that `migrate` refuses nothing."""
     refused = "; ".join(f"{step.table}: {step.reason}" for step in files.refused)
     assert not refused, f"the plan does not know that `migrate` refuses {refused}"
     planned = {t.oid: {line for step in t.steps for line in step.lost} for t in plan.tables}
@@ -56,5 +56,5 @@ def expect_alike(plan: Plan, files: made.Written) -> None:
 
 
 def contents(dsn: str, tables: list[str]) -> dict[str, tuple[int, str]]:
-    """Number and hash of the rows of each table."""
+    """Number of rows and hash of each table."""
     return {t: made.rows_of(dsn, t) for t in tables}

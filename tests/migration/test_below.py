@@ -1,4 +1,4 @@
-"""What lies below a partition goes with it, so a partition that came since the plan stops the step, and no row is lost."""
+"""A partition is replaced with all partitions below it: a partition created after the plan stops the step, and no row is lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAVES = "SELECT count(*) FROM pg_inherits i WHERE NOT EXISTS (SELECT 1 FROM pg_
 
 
 def partitioned(dsn: str, fixture: str, *, days: int = 33, parts: str = "ab") -> None:
-    """Table t by day and list, with 20 rows a day in the first two lists."""
+    """Create table t, partitioned by day and list, with 20 rows per day in the first two lists."""
     end = date(2022, 1, 1) + timedelta(days)
     if fixture.startswith("gp"):
         template = ", ".join(f"SUBPARTITION {p} VALUES ('{p}')" for p in parts)
@@ -47,7 +47,7 @@ def partitioned(dsn: str, fixture: str, *, days: int = 33, parts: str = "ab") ->
 
 
 def came(dsn: str, fixture: str, day: str) -> None:
-    """A subpartition c below the partition that holds the day, with one row."""
+    """Create subpartition c below the partition of a day, with one row."""
     if fixture == "gp6_dsn":
         made.execute(
             dsn, f"ALTER TABLE t ALTER PARTITION FOR (date '{day}') ADD PARTITION c VALUES ('c')"
@@ -68,7 +68,7 @@ def came(dsn: str, fixture: str, day: str) -> None:
 
 @pytest.mark.parametrize("fixture", SERVERS)
 def test_merge_and_back(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """A subpartition that came before the script, and one that came before its rollback."""
+    """A subpartition is created before the script, or before its rollback."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_below")
     partitioned(dsn, fixture)
     files = made.written(
@@ -104,7 +104,7 @@ def test_merge_and_back(fixture: str, request: pytest.FixtureRequest, tmp_path: 
 
 
 def three_levels(dsn: str, fixture: str, days: int) -> None:
-    """Table t by day, list and range, with rows in all leaves."""
+    """Create table t, partitioned by day, list and range, with rows in all leaves."""
     end = date(2022, 1, 1) + timedelta(days)
     if fixture.startswith("gp"):
         made.execute(
@@ -140,7 +140,7 @@ def three_levels(dsn: str, fixture: str, days: int) -> None:
 
 @pytest.mark.parametrize("fixture", SERVERS)
 def test_three_levels(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """Partitions at each level are named after those above them, and come back as they were."""
+    """Partitions of each level are named after their parents, and the rollback restores them."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_below_three")
     three_levels(dsn, fixture, 5)
     generation = FIXTURES[fixture]
@@ -174,7 +174,7 @@ def test_three_levels(fixture: str, request: pytest.FixtureRequest, tmp_path: Pa
 def test_template_says_what_new_tables_get(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Merged partitions have the subpartitions of their parts, whatever the template says now; it stays as it is."""
+    """Merged partitions have the subpartitions of their parts, even if the template differs now. The template does not change."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_template_other")
     partitioned(dsn, fixture)
     made.execute(
@@ -209,7 +209,7 @@ def test_template_says_what_new_tables_get(
 
 @pytest.mark.parametrize("fixture", SERVERS)
 def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """A table that becomes plain takes every partition with it, those of --accept-new-leaves too."""
+    """Unpartitioning removes all partitions: a new subpartition stops the step, even with --accept-new-leaves."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_below_plain")
     partitioned(dsn, fixture, days=3)
     rules = EAGER + 'unpartition_below = "10GB"\n'
@@ -233,7 +233,7 @@ def test_drop_of_empty_partitions(
     partitioned(dsn, fixture, days=6)
     made.execute(dsn, "DELETE FROM t WHERE d = '2022-01-03'")
     if fixture.startswith("gp"):
-        # rows that were deleted keep their files
+        # deleted rows keep their files
         made.execute(
             dsn,
             "TRUNCATE " + made.asked(dsn, "SELECT 't_1_prt_3_2_prt_a'")[0][0],
@@ -268,7 +268,10 @@ def test_drop_of_empty_partitions(
 def test_a_second_plan_after_a_dropped_column(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """The merged partitions have no dropped column: numbers of their distribution key differ from the table's, its columns do not."""
+    """Merged partitions lack the dropped column, so the attribute numbers of their distribution key differ from the table's.
+
+    The columns of the distribution key are the same.
+    """
     dsn = fresh_database(request.getfixturevalue(fixture), "second_plan")
     made.execute(
         dsn,
@@ -289,7 +292,7 @@ def test_a_second_plan_after_a_dropped_column(
 
 
 def test_ends_that_belong_to_a_partition(gp6_dsn: str, tmp_path: Path) -> None:
-    """Nothing lies between END ('2022-01-08') INCLUSIVE and START ('2022-01-09'): they merge, and come back."""
+    """No value is between END ('2022-01-08') INCLUSIVE and START ('2022-01-09'): the partitions are merged and restored."""
     dsn = fresh_database(gp6_dsn, "inclusive_ends")
     made.execute(
         dsn,

@@ -1,4 +1,4 @@
-"""What a partition gets between migrate and the script, or between the script and its rollback, stops the step that would drop it."""
+"""A property that a partition gets after `migrate`, or after the script, stops the step or rollback that would drop the property."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ POSTGRESQL = {
 
 
 def _make(dsn: str, names: list[str], *, classic: bool, default: bool = False) -> None:
-    """Tables of five days each, with 20 rows."""
+    """Create tables of five days each, with 20 rows."""
     for name in names:
         if classic:
             other = ", DEFAULT PARTITION other" if default else ""
@@ -76,9 +76,7 @@ def _make(dsn: str, names: list[str], *, classic: bool, default: bool = False) -
 def test_properties_since_migrate(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Each stops its step, which changes nothing, and names the partition; an unchanged table is
-    migrated.
-    """
+    """Each property stops its step, which changes nothing and names the partition. Unchanged tables are migrated."""
     classic = fixture == "gp6_dsn"
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_properties")
     made.roles(dsn, "mig_other")
@@ -107,14 +105,14 @@ def test_properties_since_migrate(
         if not made.asked(dsn, f"SELECT 1 FROM pg_class WHERE relname = '{leaf}'"):
             wrong.append((name, "the leaf is gone"))
     assert wrong == []
-    # Greenplum 6 has these only for whole tables
+    # on Greenplum 6, only complete tables can have these properties
     assert refused == (["fallback", "owner"] if classic else [])
     files.run(by_table["same"])
     ((merged,),) = made.asked(
         dsn,
         "SELECT relname FROM pg_class WHERE relname IN ('same_p2020m01', 'same_1_prt_p2020m01')",
     )
-    # of what was made, too
+    # also a property of the merged partition
     made.execute(dsn, f"COMMENT ON TABLE {merged} IS 'since then'")
     back = f"rollback/{by_table['same']}"
     done = files.run(back, check=False)
@@ -126,14 +124,14 @@ def test_properties_since_migrate(
     count = "SELECT count(*) FROM pg_class WHERE relname LIKE 'same!_1!_prt!__' ESCAPE '!'"
     assert made.asked(dsn, count) == [(5,)]
     made.execute(dsn, database.partition(" SET ")[0] + " RESET ALL")
-    # what the rollback made is as a step left it: the plan can be run once more
+    # the journal knows the partitions that the rollback created: the plan can be run again
     files.run(by_table["same"])
     assert made.asked(dsn, count) == [(0,)]
 
 
 @pytest.mark.greenplum
 def test_properties_of_a_default_partition(gp6_dsn: str, tmp_path: Path) -> None:
-    """Greenplum 6 makes it again where another partition changes."""
+    """Greenplum 6 recreates the default partition when another partition changes."""
     dsn = fresh_database(gp6_dsn, "mig_properties_default")
     _make(dsn, ["same", "changed"], classic=True, default=True)
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
@@ -151,8 +149,9 @@ def test_properties_of_a_default_partition(gp6_dsn: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
 def test_a_name_that_exists(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """A step that would give a name that another relation has is refused: Greenplum 6 would choose
-    another one, and say nothing.
+    """A step is refused if one of its new names belongs to another relation.
+
+    Greenplum 6 would use another name without a message.
     """
     classic = fixture == "gp6_dsn"
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_names")
@@ -179,8 +178,9 @@ def test_a_name_that_exists(fixture: str, request: pytest.FixtureRequest, tmp_pa
 
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
 def test_a_name_that_came(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """A name that another relation got after `migrate`, or after the migration, stops the step or
-    its rollback, which change nothing.
+    """Another relation gets a name of a step after `migrate`, or of a rollback after the migration.
+
+    The step or its rollback stops and changes nothing.
     """
     classic = fixture == "gp6_dsn"
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_names_later")
@@ -211,7 +211,7 @@ def _relations(dsn: str) -> list[tuple[str, str]]:
 def test_losses_of_single_parts(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """What one part has and the merged partition does not is said, whatever it is."""
+    """Each property of one part that the merged partition does not have is reported."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_losses")
     made.roles(dsn, "mig_other")
     _make(dsn, ["parts"], classic=False)
@@ -247,7 +247,7 @@ def test_losses_of_single_parts(
 def test_publication_of_all_tables(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """It rejects DELETE of tables without replica identity: not of the journal's."""
+    """Such a publication rejects DELETE of tables without a replica identity, but not of the journal's tables."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_published")
     _make(dsn, ["usual"], classic=False)
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
@@ -255,7 +255,7 @@ def test_publication_of_all_tables(
     made.execute(dsn, "CREATE PUBLICATION everything FOR ALL TABLES")
     files.all()
     files.run(f"rollback/{files.forward()[0]}")
-    # as the journal of an older version is
+    # the journal of an older version does not have this table
     made.execute(dsn, "DROP TABLE gpcatalog_journal.property")
     files.run("cleanup.sql")
     assert made.asked(dsn, "SELECT 1 FROM pg_namespace WHERE nspname = 'gpcatalog_journal'") == []

@@ -1,4 +1,4 @@
-"""The command: exit codes, refusals, files, both kinds of runner."""
+"""The command migrate: exit codes, refusals, files, both kinds of runner."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_no_plan(tmp_path: Path) -> None:
 
 
 def test_a_table_is_named_in_any_way(pg_dsn: str, tmp_path: Path) -> None:
-    """Quoted or not, with the schema or without; a name that the plan does not have is an error, not an empty folder."""
+    """With or without quotes and schema; a name that is not in the plan is an error and does not give an empty folder."""
     dsn = fresh_database(pg_dsn, "mig_named")
     days = [
         f"CREATE TABLE \"Big T_{n}\" PARTITION OF \"Big T\" FOR VALUES FROM ('2022-01-0{n}') TO ('2022-01-0{n + 1}')"
@@ -123,7 +123,7 @@ def test_a_table_is_named_in_any_way(pg_dsn: str, tmp_path: Path) -> None:
             "% rows, but 1 were counted"
             in (tmp_path / f"sql{n}" / "0001_public_big_t.sql").read_text()
         )
-    # before any server is asked: there is none there
+    # before a connection: there is no server at this address
     said = call(
         file,
         "-o",
@@ -141,7 +141,7 @@ def test_a_table_is_named_in_any_way(pg_dsn: str, tmp_path: Path) -> None:
 
 
 def test_a_name_of_two_tables(pg_dsn: str, tmp_path: Path) -> None:
-    """A name without its schema that fits two tables is an error, one with it is not."""
+    """A name without a schema that matches two tables is an error; a name with a schema is not."""
     dsn = fresh_database(pg_dsn, "mig_named_twice")
     for schema in ("one", "two"):
         days = [
@@ -166,7 +166,7 @@ def test_a_name_of_two_tables(pg_dsn: str, tmp_path: Path) -> None:
 
 
 def test_losses_are_reported(database: str, tmp_path: Path) -> None:
-    """What the merged partitions will not have is printed before anybody runs a file."""
+    """Properties that the merged partitions will not have are printed before a file is run."""
     made.execute(
         database,
         "ALTER TABLE t_0 ALTER COLUMN id SET DEFAULT 7",
@@ -186,7 +186,7 @@ def test_losses_are_reported(database: str, tmp_path: Path) -> None:
 def test_the_plans_role_connects(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without --server the role that took the snapshot connects again, unless PGUSER names another."""
+    """Without --server, the role that took the snapshot connects again, unless PGUSER names another role."""
     dsn = database
     made.execute(
         dsn, "DROP ROLE IF EXISTS planning_role", "CREATE ROLE planning_role LOGIN SUPERUSER"

@@ -1,4 +1,4 @@
-"""Readers and writers run throughout: no error, no row lost or doubled; how long readers waited is measured."""
+"""Readers and writers run during the migration: no error, no lost or duplicated row. The time for which readers waited is measured."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.migration.test_kill import table
 
 
 class Crowd:
-    """Readers that count without end, and writers that insert and delete one by one."""
+    """Readers that count rows continuously, and writers that insert and delete single rows."""
 
     def __init__(self, dsn: str, writers: int) -> None:
         self.dsn = dsn
@@ -100,7 +100,7 @@ def test_crowd(fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_pat
 def test_rows_that_come_after_the_copy(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Inserted, updated and deleted between the copy and the swap: what is looked at again under the lock is the truth."""
+    """Rows are inserted, updated and deleted between the copy and the swap: the comparison under the lock finds all changes."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_late")
     table(dsn, fixture.startswith("gp"))
     files = made.written(
@@ -109,7 +109,7 @@ def test_rows_that_come_after_the_copy(
     files.run("0000_prepare.sql")
     name = files.forward()[0]
     text = (files.folder / name).read_text()
-    # the swap is the last transaction of a step; before it rows change
+    # the swap is the last transaction of a step; the rows change before it
     parts = text.split("BEGIN ISOLATION LEVEL READ COMMITTED;\n")
     swaps = [n for n, p in enumerate(parts) if "-- recheck: " in p]
     change = (

@@ -1,6 +1,6 @@
-"""Tables made at random (decorated.py), migrated and rolled back: no row and no property is lost that was not named before.
+"""Random tables (decorated.py), migrated and rolled back: no row is lost, and no property that was not reported before.
 
-The seed also chooses the policy and how rows are copied. GPCATALOG_TEST_SEEDS=100-120 tries others.
+The seed also determines the policy and how rows are copied. GPCATALOG_TEST_SEEDS=100-120 runs other seeds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.migration.decorated import TableMaker, fill
 from tests.migration.test_roundtrip import BINARIES, POLICIES, chosen
 
 TABLES = 8
-# of the session that runs the scripts: what it creates is not to follow them
+# settings of the session that runs the scripts: new relations must not use them
 SETTINGS = {
     "gp6_dsn": (
         "gp_default_storage_options = 'appendonly=true, orientation=column'",
@@ -34,18 +34,18 @@ SETTINGS = {
 
 
 def seeds() -> list[int]:
-    """One for each policy, or a range that was asked for."""
+    """One seed for each policy, or the requested range."""
     first, _, last = os.environ.get("GPCATALOG_TEST_SEEDS", "4-6").partition("-")
     return list(range(int(first), int(last or first) + 1))
 
 
 def without_order(text: str, *, classic: bool) -> str:
-    """What pg_dump writes of an object: columns may come back in the table's order, which the scripts say."""
+    """Definitions that pg_dump prints, without the order of columns: the rollback may use the table's order, as the scripts state."""
     text = chosen(text, classic=classic)
-    if classic:  # the level that zlib has without one is written out by a rollback
+    if classic:  # a rollback specifies the default compression level of zlib
         text = re.sub(r", compresslevel='1'", "", text)
         if "SUBPARTITION BY" in text:
-            # a rollback makes partitions that hold none of the rows with the table's encodings, also of columns that were added later
+            # partitions without rows that a rollback creates have the table's encodings, including those of columns that were added later
             text = re.sub(r"(?m)^ *COLUMN \S+ ENCODING \(.*$\n?", "", text)
     return "\n".join(sorted(line.strip(" ,") for line in text.splitlines()))
 
@@ -74,7 +74,7 @@ def test_forward_and_back(
     roundtrip.expect_alike(plan, files)
     names = files.forward()
     assert len(names) >= 2 or "GPCATALOG_TEST_SEEDS" in os.environ
-    if not names:  # of no table made by this seed
+    if not names:  # no table of this seed is migrated
         return
     files.run("0000_prepare.sql")
     said_ok = f"OK: {len(names)} of {len(names)} tables"

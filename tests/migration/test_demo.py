@@ -1,6 +1,6 @@
-"""The demo's database planned, migrated and audited again: the promised gain is there.
+"""The demo's database is planned, migrated and audited again, and has the predicted gain.
 
-A few tables of every kind; GPCATALOG_TEST_DEMO=all takes the whole demo, 9,500 leaves.
+Only a few tables of every kind; GPCATALOG_TEST_DEMO=all uses the complete demo, 9,500 leaves.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ALL = os.environ.get("GPCATALOG_TEST_DEMO") == "all"
 
 
 def audited(dsn: str, folder: Path) -> dict[str, int]:
-    """What an audit says of the catalog: rows by catalog on the server, leaves, empty ones."""
+    """Figures of an audit: rows of each catalog on the server, and the number of leaves."""
     with connect(dsn) as session:
         path = collect(session, folder, lambda _: None)
     with Snapshot(path) as snapshot:
@@ -62,10 +62,10 @@ def test_demo(pg15_server: PrivateServer, tmp_path: Path) -> None:
         now, after = audited(dsn, tmp_path / "after.gpcatalog"), settled(live)
     fewer = {name: n - after[-1][name] for name, n in before[-1].items()}
     assert sum(n for name, n in fewer.items() if name not in ASIDE) == said["rows"]
-    # a heap of one page has no free space map: how many pages tiny leaves take together is not known before
+    # a heap of one page has no free space map: the number of pages of merged tiny leaves is not known before
     merged = sum(t.merges for t in plan.tables)
     assert 0 <= fewer["files"] - said["files"] <= merged
-    # and the audit sees it
+    # and the audit reports it
     assert then["leaves"] - now["leaves"] == plan.before.leaves - plan.after.leaves
     assert then["pg_class"] - now["pg_class"] == fewer["pg_class"]
     again = made.plan_of(dsn, "")

@@ -1,4 +1,4 @@
-"""Empty leaves are dropped and made again; column storage becomes row storage and back."""
+"""Empty leaves are dropped and created again; column storage is converted to row storage and back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONVERTS = made.EAGER.replace('storage = "keep"', 'storage = "ao_row"').replace(
 
 
 def gapped(dsn: str, greenplum: bool, more: int = 0) -> None:
-    """Ten days; the 3rd to the 5th are empty."""
+    """Create a table of ten days; the 3rd to the 5th are empty."""
     wide = "".join(f", c{n} int" for n in range(more))
     if greenplum:
         made.execute(
@@ -66,7 +66,7 @@ def test_empty_leaves(
     assert files.steps == 1
     assert files.refused == []
     files.run("0000_prepare.sql")
-    # a row that came since stops it, before anything changes
+    # a row that was inserted since the plan stops the step before anything changes
     made.execute(dsn, "INSERT INTO t VALUES (1, '2020-01-04', 'late')")
     done = files.run("0001_public_t.sql", check=False)
     assert done.returncode == 3

@@ -1,4 +1,4 @@
-"""What a plan promises is what is measured after its scripts ran: catalog rows and files exactly, bytes within a tenth."""
+"""The gain predicted by a plan is measured after its scripts: catalog rows and files exactly, bytes within 10 %."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.migration import made, zoo
 from tests.migration.test_whole import PLAIN, plain_table
 
 GENERATION = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}
-# what follows use, not shape: statistics, comments, and the log of operations
+# catalogs that depend on use and not on shape: statistics, comments, and the log of operations
 ASIDE = (
     "pg_statistic",
     "pg_statistic_ext_data",
@@ -29,13 +29,13 @@ ASIDE = (
 _GRANTS = """SELECT count(*) FROM pg_catalog.pg_shdepend
               WHERE deptype = 'a' AND dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"""
 _CATALOGS = "SELECT relname::text FROM pg_catalog.pg_class WHERE relnamespace = 11 AND relkind = 'r' AND reltablespace = 0 ORDER BY 1"
-# pg_proc has the functions of the journal, which are dropped, but not yet removed by VACUUM FULL on the segments
+# pg_proc contains the functions of the journal: they are dropped, but VACUUM FULL on the segments has not removed them yet
 _BYTES = """SELECT sum(pg_catalog.pg_total_relation_size(oid))::int8 FROM pg_catalog.pg_class
              WHERE relnamespace = 11 AND relkind = 'r' AND reltablespace = 0 AND relname NOT IN ('pg_statistic', 'pg_description', 'pg_proc')"""
 
 
 def grants(live: Live) -> dict[int, int]:
-    """Rows of pg_shdepend that grants have, by instance."""
+    """Rows of pg_shdepend that belong to grants, by instance."""
     return {
         content: int(str((conn.execute(_GRANTS).fetchone() or (0,))[0]))
         for content, conn in live.instances.items()
@@ -43,7 +43,7 @@ def grants(live: Live) -> dict[int, int]:
 
 
 def settled(live: Live) -> dict[int, Counter[str]]:
-    """What there is once files of dropped tables are gone."""
+    """Rows and files after the files of dropped tables are removed."""
     live.work.execute("CHECKPOINT")
     return live.count()
 
@@ -60,7 +60,7 @@ def promised(plan: Plan) -> Counter[str]:
 
 
 def measured(dsn: str, files: made.Written) -> list[tuple[int, dict[str, int], int]]:
-    """Run the files: by instance what there is fewer of, and rows of the catalogs together, without what is put aside and grants."""
+    """Run the files; return by instance the decrease of each count, and of catalog rows without the excluded catalogs and grants."""
     with ExitStack() as stack:
         live = Live(dsn, stack)
         before, granted = settled(live), grants(live)
@@ -78,10 +78,10 @@ def measured(dsn: str, files: made.Written) -> list[tuple[int, dict[str, int], i
 
 
 def of_the_server(files: made.Written) -> int:
-    """Catalog rows that Greenplum 6 itself leaves or forgets in an exchange, on every instance.
+    """Catalog rows that Greenplum 6 itself leaves or omits in an exchange, on every instance.
 
-    A leaf that was taken out and put back keeps an array type with its dependency, and each of its indexes a dependency it has twice.
-    The index of a leaf below another partition loses its tie to the parent's: a row of pg_inherits and one of pg_depend.
+    A leaf that was exchanged and put back keeps an array type with its dependency, and each of its indexes a duplicate dependency.
+    The index of a leaf below another partition loses its link to the parent's index: a row of pg_inherits and one of pg_depend.
     """
     found = 0
     for work in files.work:
@@ -94,13 +94,16 @@ def of_the_server(files: made.Written) -> int:
                     parked.add(stage.final)
                     found -= 2 + (len(stage.indexes) if not stage.path else -2 * len(stage.indexes))
             found += sum(
-                2 * len(stage.indexes) for m in change.made for stage in m.stages if stage.path
+                2 * len(stage.indexes)
+                for m in change.new_partitions
+                for stage in m.stages
+                if stage.path
             )
     return found
 
 
 def more_rows(dsn: str, names: list[str]) -> None:
-    """Enough rows for every merged heap to have a second page on every segment."""
+    """Insert enough rows for every merged heap to have a second page on every segment."""
     for name in names:
         if name in ("heap_pk", "keyed"):
             made.execute(
@@ -108,7 +111,7 @@ def more_rows(dsn: str, names: list[str]) -> None:
                 f"INSERT INTO {name} (id, d, v, k) SELECT t.id + 1000 * n, t.d, t.v, t.k FROM {name} t, generate_series(1, 30) n",
             )
         else:
-            # half of these leaves stay empty: the others are to be clear of one page
+            # half of these leaves stay empty: the others must have more than one page
             made.execute(
                 dsn,
                 f"INSERT INTO {name} SELECT t.* FROM {name} t, generate_series(1, {90 if name == 'stamps' else 30}) n",
@@ -130,7 +133,7 @@ def test_rows_and_files(
     assert files.refused == []
     said = promised(plan)
     own = of_the_server(files) if generation == "gp6" else 0
-    # Greenplum 7 puts what is written by the transaction that made a table into segment file 0, else there is one more for each
+    # Greenplum 7 writes rows of the transaction that created the table into segment file 0; otherwise, there is one more file for each
     other = 0
     if generation == "gp7" and mode is Mode.ONLINE:
         stages = [
@@ -138,7 +141,7 @@ def test_rows_and_files(
             for w in files.work
             for c in w.forward
             if isinstance(c, ReplacePartitions)
-            for m in c.made
+            for m in c.new_partitions
             for s in m.stages
         ]
         other = sum(s.storage in ("ao_row", "ao_column") for s in stages)
@@ -156,7 +159,7 @@ def test_rows_and_files(
 
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "pg_dsn", "pgnew_dsn"])
 def test_unpartitioned(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """Greenplum 7 is left out: how many rows gp_fastsequence has hangs on which segments the few rows of each leaf lie on."""
+    """Without Greenplum 7: there, the rows of gp_fastsequence depend on the segments that have the few rows of each leaf."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_gain_plain")
     plain_table(dsn, fixture == "gp6_dsn")
     plan = made.plan_of(dsn, PLAIN)
@@ -166,15 +169,15 @@ def test_unpartitioned(fixture: str, request: pytest.FixtureRequest, tmp_path: P
         assert rows == said["coordinator" if content < 0 else "rows"], fewer
         if (
             fixture != "gp6_dsn"
-        ):  # there a segment has a file more or less as its rows of a leaf are none
+        ):  # on Greenplum 6, the number of files depends on whether a segment has rows of a leaf
             assert fewer["files"] == said["files"], fewer
 
 
 def vacuumed_bytes(live: Live) -> int:
-    """Bytes of all catalogs of all instances after VACUUM FULL, which leaves no dead rows and builds the indexes anew."""
+    """Bytes of all catalogs of all instances after VACUUM FULL, which removes dead rows and builds the indexes again."""
     total = 0
     for content, through in live.instances.items():
-        # asked through a session of the whole cluster, a size is that of all instances
+        # in a session of the complete cluster, a size is that of all instances
         alone = live.server.greenplum and content < 0
         conn = live.connect(options=live._utility()) if alone else through
         for (name,) in conn.execute(_CATALOGS).fetchall():

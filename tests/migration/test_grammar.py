@@ -1,4 +1,4 @@
-"""Every statement that a migration writes is typed by the project's own dialect and free of syntax errors for the server it is for."""
+"""The project's own dialect types every statement that a migration writes, without syntax errors for its server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SQL = re.compile(
     r"(CREATE|ALTER|DROP|INSERT|TRUNCATE|DELETE|UPDATE|GRANT|REVOKE|COMMENT|ANALYZE|LOCK|PERFORM)\b",
     re.I,
 )
-# words of plpgsql that stand before a statement; those in quotes are none
+# keywords of PL/pgSQL before a statement, but not those in quotes
 _TO = r"""(?:'[^']*'|"[^"]*"|[^'"])*?"""
 _BEFORE = re.compile(
     rf"(?:#variable_conflict use_column\s+)?(?:DECLARE\b{_TO}\bBEGIN\b|BEGIN\b|IF\b{_TO}\bTHEN\b|ELSE\b|END IF\b|LOOP\b)\s*",
@@ -35,7 +35,7 @@ _KNOWN = re.compile(
 
 
 def inside(text: str) -> Iterator[str]:
-    """Statements inside the blocks of a file, as SQL."""
+    """SQL statements inside the blocks of a file."""
     for found in _BODY.finditer(text):
         body = re.sub(r"^\s*-- .*\n", "", found[2], flags=re.M)
         for piece in split(Source(body)):
@@ -52,7 +52,7 @@ def inside(text: str) -> Iterator[str]:
 
 
 def written_for(dsn: str, generation: str, folder: Path) -> Iterator[tuple[str, str]]:
-    """Every file that the zoo's plans give: both modes, both runners, all operations."""
+    """Write every file for plans of the zoo: both modes, both runners, all operations."""
     names = zoo.make(dsn, generation)
     assert names
     rules = {

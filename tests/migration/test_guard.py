@@ -1,4 +1,4 @@
-"""What changed since it was planned stops a script before anything changes, and the script says what."""
+"""A change since the plan stops a script before it changes anything, and the script reports the change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import fresh_database
 from tests.migration import made
 
-# what changes, how it is undone, and what is said
+# statements that change the table, statements that undo the change, and the message
 CHANGES = {
     "leaf added": ("{add}", "{drop}", "new or different"),
     "column added": (
@@ -97,7 +97,7 @@ def test_journal_is_asked_for(pg_dsn: str, tmp_path: Path) -> None:
 
 
 def test_grants_of_a_role_that_the_session_may_not_become(pg_dsn: str, tmp_path: Path) -> None:
-    """The owner grants in its place, and it is said before and when it happens."""
+    """The owner grants instead of the other role; the file states it, and a message reports it."""
     dsn = fresh_database(pg_dsn, "mig_grantor")
     made.roles(dsn, "mig_login", "mig_grantor", "mig_reader", options="LOGIN")
     made.execute(
@@ -134,7 +134,7 @@ def test_grants_of_a_role_that_the_session_may_not_become(pg_dsn: str, tmp_path:
     ]
     mine.run("rollback/0001_public_t.sql")
     mine.run("cleanup.sql")
-    # a superuser may
+    # a superuser can SET ROLE
     files.run("0000_prepare.sql")
     files = made.written(dsn, tmp_path / "again", made.plan_of(dsn))
     files.run("0001_public_t.sql")
@@ -145,7 +145,7 @@ def test_grants_of_a_role_that_the_session_may_not_become(pg_dsn: str, tmp_path:
 def test_a_table_that_is_locked_is_refused(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Another session holds it while `migrate` reads it: the other table is migrated."""
+    """Another session locks one table while `migrate` reads it: the other table is migrated."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_locked")
     for name in ("free", "locked"):
         parts = (
@@ -168,7 +168,7 @@ def test_a_table_that_is_locked_is_refused(
         holder.execute("LOCK TABLE locked IN ACCESS EXCLUSIVE MODE")
         files = made.written(dsn, tmp_path / "sql", plan)
     done = [t.context.root.name for t in files.work if t.forward]
-    if fixture == "gp6_dsn":  # nothing that is read there needs a lock of the table
+    if fixture == "gp6_dsn":  # Greenplum 6 reads nothing here that needs a lock of the table
         assert (done, files.refused) == (["free", "locked"], [])
         return
     assert done == ["free"]

@@ -1,4 +1,4 @@
-"""The inventory lists all that a live server's catalogs can say of a table or a partition."""
+"""The inventory lists everything that a live server's catalogs can contain about a table or a partition."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def test_every_catalog_and_column(server: str, request: pytest.FixtureRequest) -
 
 @pytest.mark.parametrize("server", ["pg_dsn", "pgnew_dsn", "pg19_dsn"])
 def test_every_reference(server: str, request: pytest.FixtureRequest) -> None:
-    """Catalogs that refer to relations or columns, by the server's own list of references, are among those with columns."""
+    """Catalogs that refer to relations or columns, according to the server's own list of references, are among those with columns."""
     dsn = request.getfixturevalue(server)
     query = "SELECT DISTINCT fktable::text FROM pg_get_catalog_foreign_keys() WHERE pktable IN ('pg_class'::regclass, 'pg_attribute'::regclass)"
-    # shared descriptions, labels: of databases, roles and tablespaces
+    # shared descriptions and labels belong to databases, roles and tablespaces
     assert {t for (t,) in made.asked(dsn, query)} - COLUMNS.keys() <= {
         "pg_shdescription",
         "pg_shseclabel",
@@ -44,7 +44,7 @@ def test_every_reference(server: str, request: pytest.FixtureRequest) -> None:
 
 
 def unlisted(dsn: str) -> list[tuple[str, str, str]]:
-    """Dependencies on partitioned tables and partitions, of classes that are not listed: class, kind, an example."""
+    """Dependencies on partitioned tables and partitions from classes that are not listed: class, kind, an example."""
     query = """
         SELECT d.classid::regclass::text, d.deptype::text, min(d.objid::text) FROM pg_depend d JOIN pg_class c ON c.oid = d.refobjid
          WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid >= 16384 AND c.relkind IN ('r', 'p') GROUP BY 1, 2"""

@@ -1,4 +1,4 @@
-"""Migrations that were run on live servers come out the same on machines without them (see kept.py)."""
+"""Recorded migrations give the same files on machines without the servers (see kept.py)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Runner and backend killed at every phase in turn: rows equal, the second run finishes, the clean-up leaves nothing.
+"""The runner or backend is killed at every phase: rows stay equal, the second run finishes, and the cleanup removes everything.
 
-Every phase of every transaction is a kill point. A run of the suite takes a few of them; GPCATALOG_TEST_KILLS=all takes all.
+Every phase of every transaction is a kill point. A run of the suite uses a few of them; GPCATALOG_TEST_KILLS=all uses all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ALL = os.environ.get("GPCATALOG_TEST_KILLS") == "all"
 
 
 def table(dsn: str, greenplum: bool) -> None:
-    """Two months of a few days, with a default partition, an index and rows in both."""
+    """Create a table with a few days of two months, a default partition, an index, and rows in both months."""
     if greenplum:
         made.execute(
             dsn,
@@ -61,7 +61,7 @@ def stopping(text: str, point: int) -> str:
 
 
 def kill_at(files: made.Written, name: str, point: int, what: str) -> bool:
-    """Run a file and kill at a point; False where the point was never reached (a phase behind a RETURN)."""
+    """Run a file and kill at a point; return False if the point was never reached (a phase after a RETURN)."""
     path = files.folder / "killed.sql"
     path.write_text(stopping((files.folder / name).read_text(), point))
     runner = subprocess.Popen(
@@ -109,7 +109,7 @@ def leftovers(dsn: str) -> list[tuple[str]]:
 def test_row_that_is_gone_again(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """A row was there for the moment of the copy alone: no leaf differs from what it was before, but the copy does, and is made again."""
+    """A row existed only during the copy: no leaf differs from before, but the copy does, and it is made again."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_gone_again")
     table(dsn, fixture.startswith("gp"))
     made.roles(dsn, "mig_owner")
@@ -130,7 +130,7 @@ def test_row_that_is_gone_again(
     assert made.rows_of(dsn, "t") == rows
     files.run(
         name
-    )  # an ended file has nothing left to do, and looks for none of the tables that are gone
+    )  # a finished file has nothing to do, and does not look for tables that were dropped
     files.run("verify.sql")
 
 
@@ -146,7 +146,7 @@ def test_killed(fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_pa
     name = files.forward()[0]
     files.run("0000_prepare.sql")
     number = len(MARK.findall((files.folder / name).read_text()))
-    half = number // 2  # two merges of the same phases: the second finds the first done
+    half = number // 2  # two merges with the same phases: the first is already done
     points = (
         range(number) if ALL else ([1, half - 2] if mode is Mode.LOCKED else [half // 2, half - 3])
     )

@@ -1,8 +1,9 @@
-"""The scripts of all odd tables broken off, forward and back: no row is lost, the second run finishes, the clean-up leaves nothing.
+"""The scripts of all odd tables are interrupted: no row is lost, the second run finishes, and the cleanup removes everything.
 
-By default a table is broken off once, on its way forward or back, so that over the tables every phase gets its share, and a quarter of
-them is given up in the end; on Greenplum some tables are. GPCATALOG_TEST_KILLS=5 takes five points of every script, both ways,
-GPCATALOG_TEST_KILLS=all takes all of them; both take all tables, give every one up, and try every server, policy and mode.
+By default, each table is interrupted once, in its forward or rollback script, so that all phases are covered over the tables. A quarter
+of the tables is abandoned in the end. On Greenplum, only some of the tables are used. GPCATALOG_TEST_KILLS=5 interrupts every script at
+five points, forward and rollback, GPCATALOG_TEST_KILLS=all at all points. Both use all tables, abandon each of them, and run every
+server, policy and mode.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ USUAL = [
 ]
 SOME = """plain premade_default owner owners grants two_levels two_levels_default three_levels days_of_years template_changed hash_below
     halves_of_days indexed index_options constraints keyed encodings timestamptz_key""".split()
-# a table becomes plain in locked mode only
+# a table is unpartitioned in locked mode only
 REST = [
     (f, p, m)
     for f in BINARIES
@@ -50,7 +51,7 @@ REST = [
     for m in Mode
     if (f, p, m) not in USUAL and (p, m) != ("plain", Mode.ONLINE)
 ]
-SLOW = 60  # one kill of so many is one of a runner whose backend is at work
+SLOW = 60  # one of so many kills ends a runner whose backend is working
 COMMIT = re.compile(r"^COMMIT;\n", re.M)
 STEP = re.compile(r"^-- ===== ", re.M)
 BACKEND = "    PERFORM pg_catalog.pg_terminate_backend(pg_catalog.pg_backend_pid());\n"
@@ -59,7 +60,7 @@ RUNNER = "\\! kill -KILL $PPID\n"
 
 @dataclass(frozen=True)
 class Break:
-    """Where a script is broken off: what the place is called, how many of its kind come before it, and what is put there."""
+    """Where a script is interrupted: name of the phase, how many points of this name are before it, and the inserted text."""
 
     phase: str
     number: int
@@ -71,7 +72,7 @@ class Break:
 
 
 def breaks(text: str) -> list[Break]:
-    """A backend ends at the beginning of a phase; psql dies when all statements of a transaction are done, before COMMIT is sent."""
+    """A backend ends at the start of a phase; psql is killed after all statements of a transaction, before it sends COMMIT."""
     found = [Break(m[1], n, m.end(), BACKEND) for n, m in enumerate(MARK.finditer(text))]
     return found + [
         Break("commit", n, m.start(), RUNNER) for n, m in enumerate(COMMIT.finditer(text))
@@ -79,16 +80,16 @@ def breaks(text: str) -> list[Break]:
 
 
 def first_step(text: str) -> list[Break]:
-    """Those before the second step: a table that is left there is as it was."""
+    """The points before the second step: a table that is abandoned there is unchanged."""
     begins = [m.start() for m in STEP.finditer(text)]
     end = min(
         [*begins[1:], text.rindex("BEGIN ISOLATION")]
-    )  # the last transaction only lets others in
+    )  # the last transaction only allows other runs again
     return [b for b in breaks(text) if begins[0] < b.at < end]
 
 
 class Breaker:
-    """Breaks scripts off, each time at a place whose kind was hit least, and keeps account."""
+    """Interrupts scripts, each time at a point whose phase was used least, and counts the points."""
 
     def __init__(self, files: made.Written) -> None:
         self.files = files
@@ -97,7 +98,7 @@ class Breaker:
         self.taken: dict[str, set[Break]] = {}
 
     def left(self, name: str) -> list[Break]:
-        """Places of a script where it was not broken off yet."""
+        """Points of a script at which it was not interrupted yet."""
         return [
             b
             for b in breaks((self.files.folder / name).read_text())
@@ -105,7 +106,7 @@ class Breaker:
         ]
 
     def one(self, name: str, places: list[Break]) -> None:
-        """Break a script off at one of these places."""
+        """Interrupt a script at one of these points."""
         least = min(self.hits[b.phase] for b in places)
         place = random.Random(name[-20:]).choice([b for b in places if self.hits[b.phase] == least])
         self.taken.setdefault(name, set()).add(place)
@@ -127,7 +128,7 @@ class Breaker:
         self.kinds[kind] += 1
 
     def each(self, places: dict[str, list[Break]]) -> None:
-        """Break these scripts off, and wait until their backends are gone."""
+        """Interrupt these scripts, and wait until their backends have ended."""
         for name, ways in places.items():
             self.one(name, ways)
         query = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -142,12 +143,12 @@ class Breaker:
 def test_killed(
     fixture: str, policy: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Rounds of: all forward scripts broken off, run again, all rollbacks broken off, run again. In the end all are given up."""
+    """In rounds, all forward scripts are interrupted and run again, then all rollbacks. In the end, scripts are abandoned."""
     dsn = fresh_database(request.getfixturevalue(fixture), f"kill_{policy}_{mode}")
     binary, classic = BINARIES[fixture], fixture == "gp6_dsn"
     if not Path(binary).exists():
         pytest.skip(f"no {binary}")
-    # each leaf by itself: all of the tables take minutes on Greenplum
+    # each leaf is processed separately: all tables would take minutes on Greenplum
     only = (
         None
         if not fixture.startswith("gp")
@@ -172,7 +173,7 @@ def test_killed(
     breaker = Breaker(files)
     breaker.each({"0000_prepare.sql": breaker.left("0000_prepare.sql")})
     files.run("0000_prepare.sql")
-    expected = 2  # this one, and the clean-up
+    expected = 2  # 0000_prepare.sql and cleanup.sql
     for n in range(ROUNDS):
         run = [
             name
@@ -192,11 +193,11 @@ def test_killed(
             assert roundtrip.contents(dsn, tables) == rows
             again = (
                 names if n == 0 and (KILLS or names is run) else []
-            )  # a file that has ended has nothing left to do
+            )  # a finished file has nothing to do
             said = files.run_together(*names, *again, "verify.sql")
             assert f"OK: {len(scripts)} of {len(scripts)} tables" in said
             assert roundtrip.contents(dsn, tables) == rows
-    # begun once more, and given up
+    # started again, and abandoned
     given_up = scripts if KILLS else scripts[::4]
     breaker.each({name: first_step((files.folder / name).read_text()) for name in given_up})
     breaker.each({"cleanup.sql": breaker.left("cleanup.sql")})
@@ -224,6 +225,6 @@ def test_killed(
     }
     assert there >= {"guard", "exclusive", "swap", "note", "commit"}
     assert there <= {p.name.lower() for p in Phase} | {"commit"}
-    if len(scripts) >= 30:  # Greenplum reshapes a dozen, PostgreSQL one
+    if len(scripts) >= 30:  # Greenplum reshapes a dozen tables, PostgreSQL one
         assert breaker.hits.keys() == there
         assert min(breaker.hits.values()) >= 3, breaker.hits

@@ -1,4 +1,4 @@
-"""Names of any kind survive: quotes, backslashes, dollar signs, newlines, keywords, 63 bytes; and no text escapes from its place."""
+"""Names of any kind are kept: quotes, backslashes, dollar signs, newlines, keywords, 63 bytes; and no text leaves its place in the SQL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpcatalog.migration.predicates import Refusal
 from tests.conftest import fresh_database
 from tests.migration import made
 
-# what a server takes as a name: no NUL, no surrogates, 1 to 63 bytes
+# names that a server accepts: no NUL, no surrogates, 1 to 63 bytes
 NAMES = (
     st.text(
         st.one_of(

@@ -1,4 +1,4 @@
-"""A cold leaf of Greenplum behind an external table: nothing happens until the place is filled in, and only when the rows are there."""
+"""A cold leaf of Greenplum is replaced by an external table, only after its location is filled in, and only if all rows are there."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_external(
     assert done.returncode == 3
     assert "fill in gpcatalog_journal.read_from" in done.stderr
     text = (files.folder / name).read_text()
-    # where a segment of this host can read it
+    # a place that a segment of this host can read
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
         parts = text.split("SET gpcatalog_journal.read_from = 'FILL IN'")
@@ -74,7 +74,7 @@ def test_external(
                 "SET gpcatalog_journal.write_to = 'FILL IN'", "SET gpcatalog_journal.write_to = ''"
             )
 
-        # a row is missing outside: stopped whole
+        # the external file lacks a row: the step stops and changes nothing
         done = files.run(name, check=False, text=filled())
         assert done.returncode == 3
         assert "the copy differs: 50 rows" in done.stderr
@@ -95,7 +95,7 @@ def test_external(
         for (acl,) in acls:
             assert "mig_reader=" in acl
             assert ("mig_writer=" in acl) == (fixture == "gp6_dsn")
-        # a role with privileges cannot be dropped: each is known to depend on them
+        # a role with privileges cannot be dropped: the dependencies of all of them are recorded
         depending = (
             "SELECT DISTINCT pg_get_userbyid(refobjid)::text FROM pg_shdepend WHERE classid = 1259 AND deptype = 'a'"
             " AND objid IN (SELECT oid FROM pg_class WHERE "

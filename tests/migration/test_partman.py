@@ -1,4 +1,4 @@
-"""pg_partman after a merge: it reads the merged partitions, and makes none of the old grain any more."""
+"""pg_partman after a merge: it reads the merged partitions, and creates no more partitions of the old length."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAVES = """SELECT c.relname::text, (b.x[1])::timestamptz, (b.x[2])::timestamptz
 
 
 def partman(dsn: str) -> int:
-    """Major version of pg_partman in a database where it can be had, else the test is skipped."""
+    """Major version of pg_partman in a database; the test is skipped if it is not available."""
     path = os.environ.get("GPCATALOG_TEST_PARTMAN")
     with psycopg.connect(dsn, autocommit=True) as conn:
         if path and conn.info.server_version >= 180000:
@@ -48,7 +48,7 @@ def test_maintenance_follows(
     say = "'t_made', 'd', 'native', 'daily'" if version == 4 else "'public.t', 'd', '1 day'"
     made.execute(
         dsn,
-        # another one, which stays as it is
+        # another table, which does not change
         "CREATE TABLE a (id int NOT NULL, d date NOT NULL) PARTITION BY RANGE (d)",
         f"SELECT partman.create_parent({say.replace('t_made', 'public.a').replace('public.t', 'public.a')}, p_premake := 2)",
         f"CREATE TABLE t (id int NOT NULL, d {kind} NOT NULL, v text) PARTITION BY RANGE (d)",
@@ -73,7 +73,7 @@ def test_maintenance_follows(
         dsn,
         "SELECT partition_interval::interval = '1 month', premake FROM partman.part_config WHERE parent_table = 'public.t'",
     ) == [(True, 1)]
-    # it reads every partition, in order, whatever made it
+    # it reads all partitions in order, whether it created them or not
     shown = [
         r[0]
         for r in made.asked(
@@ -81,12 +81,12 @@ def test_maintenance_follows(
         )
     ]
     assert sorted(shown) == sorted(r[0] for r in after)
-    # a whole month at the end, with what the template says
+    # the last partition is a complete month, with the properties of the template
     (_, start, end) = after[-1]
     assert (start.day, end.day, (end - start).days > 27) == (1, 1, True)
     unique = "SELECT count(*) FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid WHERE x.indisunique AND c.relname = '{}'"
     assert made.asked(dsn, unique.format(after[-1][0])) == [(1,)]
-    # time goes on
+    # later months
     for months in range(4):
         made.execute(
             dsn, "SELECT partman.run_maintenance('public.t')", "SELECT partman.run_maintenance()"
@@ -103,7 +103,7 @@ def test_maintenance_follows(
     )
     defaults = made.asked(dsn, "SELECT count(*) FROM t_default")
     assert defaults == [(0,)]
-    # and back
+    # the rollback
     files.run("rollback/0001_public_t.sql")
     assert made.asked(
         dsn,

@@ -1,4 +1,4 @@
-"""Parts of scripts by themselves, right at the limits of names and for every kind of property."""
+"""Single parts of scripts, at the limits of names and for every kind of property."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from gpcatalog.migration.introspect import grants
 from gpcatalog.migration.naming import index_name
-from gpcatalog.migration.traits import dress
+from gpcatalog.migration.traits import statements_for
 from gpcatalog.model.names import NAMEDATALEN
 from gpcatalog.model.traits import indexes_lost
 
@@ -35,13 +35,13 @@ def test_what_makes_a_column_alike(
 ) -> None:
     base = {} if was is None else {(what, "v"): was}
     wanted = {} if then is None else {(what, "v"): then}
-    said = dress("s.t", "s.final", base, wanted, {})
+    said = statements_for("s.t", "s.final", base, wanted, {})
     assert list(said.before) == before
     assert (said.late, said.after) == ((), ())
 
 
 def test_grants_follow_what_they_rest_on() -> None:
-    """In whatever order an ACL has them; what nobody may grant any more is left out."""
+    """Grants are sorted by dependency, in any order of the ACL; grants that nobody may grant any more are left out."""
     acl = "{c=r/b,b=r*/a,a=r*w/me,d=w/a,e=r/d}"
     assert [g.words for g in grants(acl, "me")] == [
         ["SELECT of a", "UPDATE of a"],
@@ -56,7 +56,7 @@ def test_names_of_indexes_at_their_limits() -> None:
         name = index_name("t", "t" + "i" * ending, long, set())
         kept = min(ending, 40)
         assert name == "x" * (NAMEDATALEN - kept) + "i" * kept
-    # of a name that is taken, thirty bytes of the ending and a number stay
+    # if the name exists, thirty bytes of the ending and a number are kept
     taken = {index_name("t", "t" + "i" * 31, "n", set())}
     assert index_name("t", "t" + "i" * 31, "n", taken) == "n" + "i" * 30 + "_2"
     assert index_name("t", "t" + "i" * 31, "n", taken) == "n" + "i" * 30 + "_3"

@@ -1,4 +1,4 @@
-"""What rows satisfy a bound, which ranges meet, and names below a new partition: by the server's own routing, and by hand."""
+"""Rows that satisfy a bound, adjacent ranges, and names below a new partition, compared with the server's routing and constants."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def end(r: random.Random, columns: int, word: str) -> str:
 @pytest.mark.postgres
 @pytest.mark.parametrize("columns", [1, 2])
 def test_the_server_puts_the_same_rows_there(pg_dsn: str, columns: int) -> None:
-    """A table with this partition and a default one, and every row of a grid, NULL among the values."""
+    """A table with this partition and a default partition gets every row of a grid, including NULL values."""
     r = random.Random(columns)
     names = ["a", "b"][:columns]
     bounds = []
@@ -160,7 +160,7 @@ def test_names_below_a_partition() -> None:
     assert label(relation("t_1_prt_jan_2_prt_7")) == "7"
     seventh = relation("t_1_prt_jan_2_prt_7")
     assert named("t_1_prt_q1", seventh, "x", set(), classic=True) == "t_1_prt_q1_2_prt_7"
-    # within 63 bytes, the end stays
+    # names are limited to 63 bytes, and the ending is kept
     long = named("p" * 63, east, "x", set(), classic=True)
     assert (len(long), long[-11:]) == (63, "_2_prt_east")
 

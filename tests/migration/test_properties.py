@@ -1,4 +1,4 @@
-"""Whatever names a table has, the text of a step stays three statements, and every statement inside its block is one of ours."""
+"""With any names, the text of a step has three statements, and its block contains only statements of gpcatalog."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpcatalog.migration.operations import (
     PathStep,
     StagingTable,
     Unit,
-    Writing,
+    WriteContext,
 )
 from gpcatalog.migration.request import Mode, Request
 from gpcatalog.migration.steps.drop_empty import DropPartitions
@@ -72,7 +72,7 @@ def relation(
 
 
 def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tuple[str, list[str]]]:
-    """Every kind of change of a table of these names, as texts of transactions."""
+    """The texts of transactions for every kind of change of a table with these names."""
     schema, table, leaf, owner, column, index, new = names
     root = relation(table, schema, owner, text, level=0, kind="root", key=column)
     one, two = (
@@ -113,18 +113,22 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
         parent=root,
         above="",
         gone=units,
-        made=(NewPartition(name=new, partition=new, bound=bound, stages=(stage,), key=late),),
+        new_partitions=(
+            NewPartition(name=new, partition=new, bound=bound, stages=(stage,), key=late),
+        ),
         range_predicate=late,
         rows=7,
         rests_on=(text,),
     )
     server = SERVERS[name]
-    forward, back = (Writing(server, Request(), way) for way in (True, False))
+    forward, back = (WriteContext(server, Request(), way) for way in (True, False))
     found = [
         ("swap", swap.transactions(writer, context, forward)),
         (
             "online",
-            swap.transactions(writer, context, Writing(server, Request(mode=Mode.ONLINE), True)),
+            swap.transactions(
+                writer, context, WriteContext(server, Request(mode=Mode.ONLINE), True)
+            ),
         ),
         (
             "drop",
@@ -199,7 +203,12 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
     )
     gone = Unit(relation=between[0], leaves=(two,), address=partition(leaf), middles=middles)
     found.append(
-        ("deep", replace(swap, gone=(gone,), made=(deep,)).transactions(writer, context, forward))
+        (
+            "deep",
+            replace(swap, gone=(gone,), new_partitions=(deep,)).transactions(
+                writer, context, forward
+            ),
+        )
     )
     if name != "pg15":
         external = MoveToExternal(
@@ -229,7 +238,7 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
             leaf=two,
             indexes=((index, new),),
             predicate=late,
-            below="true",
+            leaf_predicate="true",
             up=True,
             above=replace(middles[0], indexes=((made, index),)),
         )
@@ -278,7 +287,7 @@ def test_no_name_escapes(name: str, names: list[str], text: str) -> None:
             heads = [one[p.start : p.end].split()[0] for p in split(Source(one))]
             assert heads == ["BEGIN", "DO", "COMMIT"], what
             found = list(inside(one))
-            # the same statements as for plain names: nothing more, nothing less
+            # the same statements as for simple names
             assert Counter(s.split()[0] for s in found) == Counter(
                 s.split()[0] for s in inside(other)
             ), what

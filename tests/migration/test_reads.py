@@ -1,6 +1,6 @@
-"""A step costs the same whatever else is in the database: it reads no more of the catalogs where other tables have partitions too.
+"""The cost of a step does not depend on other tables: it reads no more catalog rows if other tables have partitions, too.
 
-The server counts what a transaction reads: pg_stat_get_xact_tuples_returned of a catalog (by scans) and of its indexes.
+The server counts the rows that a transaction reads: pg_stat_get_xact_tuples_returned of a catalog (by scans) and of its indexes.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from tests.conftest import fresh_database
 from tests.migration import made
 
 SERVERS = ("gp6_dsn", "gp7_dsn", "pg12_dsn", "pg_dsn", "pgnew_dsn")
-# of another role's tables, all code is looked up that they could run
+# for tables of another role, all code that they could run is looked up
 CASES = ((Mode.LOCKED, ""), (Mode.LOCKED, "mig_reads_owner"), (Mode.ONLINE, "mig_reads_owner"))
 DAYS = 45
-# partitions of another table, none of which has an index; Greenplum takes half a minute to make a thousand
+# partitions of another table, all without indexes; Greenplum takes half a minute to create a thousand
 OTHERS, OTHERS_GREENPLUM = 2_000, 1_000
-# of these: reading all of them in one catalog once is too much; dead entries of an index are read again and again until it is cleaned
+# share of these partitions: reading all of them once in one catalog is too much; dead index entries are read until they are removed
 MORE = 0.8
-# the catalogs of a test are so small that Greenplum, which counts 100 for a page read at random, would scan them
+# the catalogs of a test are so small that Greenplum, whose random_page_cost is 100, would scan them
 CHEAP = "-c random_page_cost=1.1"
 
 _CLASSIC = """CREATE TABLE {name} (day date, id int) DISTRIBUTED BY (id) PARTITION BY RANGE (day)
@@ -35,15 +35,15 @@ _DECLARATIVE = (
     "DO $$ BEGIN FOR n IN 0..{days} - 1 LOOP EXECUTE format('CREATE TABLE {name}_%s PARTITION OF {name} FOR VALUES FROM (%L) TO (%L)',"
     " n, date '2020-01-01' + n, date '2020-01-01' + n + 1); END LOOP; END $$",
 )
-# each catalog with the object IDs that its reads are counted for: its own and those of its indexes
+# each catalog with the OIDs whose reads are counted: its own and those of its indexes
 _CATALOGS = """SELECT c.relname, array_agg(i.indexrelid::int8 ORDER BY i.indexrelid) || c.oid::int8
     FROM pg_class c JOIN pg_index i ON i.indrelid = c.oid WHERE c.relnamespace = 11 AND c.relkind = 'r' GROUP BY c.oid, c.relname ORDER BY 1"""
 
-# the tables of the journal, of which Greenplum counts nothing here: their rows are on a segment
+# the tables of the journal; Greenplum counts nothing here, because their rows are on a segment
 _TABLES = """SELECT c.relname, array_agg(i.indexrelid::int8 ORDER BY i.indexrelid) || c.oid::int8
     FROM pg_class c JOIN pg_index i ON i.indrelid = c.oid WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'gpcatalog_journal') GROUP BY c.oid, c.relname
     ORDER BY 1"""
-# what the plan's other tables have there
+# rows that other tables of the plan have in the journal
 _JOURNAL = (
     "INSERT INTO gpcatalog_journal.tree (plan, relation, part, bound, change)"
     " SELECT '{plan}', 'public.other', 'p' || g, 'b' || g, 1 FROM generate_series(1, {others}) g",
@@ -64,7 +64,7 @@ def _create(dsn: str, name: str, days: int) -> None:
 
 @cache
 def _database(server: str, name: str, others: int) -> str:
-    """A database where a table has so many partitions, made once."""
+    """A database in which another table has this number of partitions, created once."""
     dsn = fresh_database(server, name)
     if others:
         _create(dsn, "other", others)
@@ -72,7 +72,7 @@ def _database(server: str, name: str, others: int) -> str:
 
 
 def _counting(text: str, catalogs: dict[str, list[int]]) -> str:
-    """The file, with what each transaction has read of these catalogs at its beginning and its end."""
+    """The file, with statements that print the reads of these catalogs at the start and end of each transaction."""
 
     def look(when: str) -> str:
         read = [
@@ -100,7 +100,7 @@ def _read(printed: str, catalogs: dict[str, list[int]]) -> list[dict[str, int]]:
 
 
 def _reads(dsn: str, folder: Path, mode: Mode, others: int) -> dict[str, list[dict[str, int]]]:
-    """What each transaction of each file reads, by file."""
+    """Rows that each transaction of each file reads, by file."""
     plan = made.plan_of(dsn)
     plan = msgspec.structs.replace(plan, tables=[t for t in plan.tables if t.table == "small"])
     files = made.written(dsn, folder, plan, request=Request(mode=mode))
@@ -151,7 +151,7 @@ def test_other_tables_cost_a_step_nothing(
         for n, (a, b) in enumerate(zip(alone[file], beside[file], strict=True), 1)
         for catalog in a
         if b[catalog] > a[catalog] + MORE * many
-        # verify reads each table of the journal once, and opens so many tables that Greenplum reads as much for its caches
+        # verify reads each journal table once, and opens so many tables that Greenplum reads about as much for its caches
         and (file != "verify.sql" or (catalog.startswith("pg_") and many == OTHERS))
     ]
     assert more == [], "\n".join(more)

@@ -1,4 +1,4 @@
-"""What came between a plan and its migration and stands in the way: every table with one thing, each refused for its own reason."""
+"""Obstacles that were created between a plan and its migration: each table has one, and is refused for its own reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.conftest import fresh_database
 from tests.migration import made
 from tests.recorded import FIXTURES
 
-# By table: what happens to it after the plan, and words of the reason. {t} is the table, {l}, {m}, {n} and {o} are its leaves
+# By table: the statements after the plan, and words of the reason. {t} is the table, {l}, {m}, {n} and {o} are its leaves
 Obstacles = Mapping[str, tuple[tuple[str, ...], str]]
 
 EVERYWHERE: Obstacles = {
@@ -37,7 +37,7 @@ EVERYWHERE: Obstacles = {
     "typed": (("COMMENT ON TYPE {m} IS 'row'",), "its row type has privileges or a comment"),
     "member": (("ALTER EXTENSION plpgsql ADD TABLE {l}",), "an extension owns it"),
     "unique": (("CREATE UNIQUE INDEX {t}_u ON {l} (id)",), "it has its own index"),
-    # as many on each, so that a plan does not tell them apart by their number
+    # the same number of indexes on each leaf, so that a plan cannot distinguish the leaves by it
     "indexed": (
         (
             "CREATE INDEX {t}_i ON {l} (v)",
@@ -119,7 +119,7 @@ POSTGRESQL: Obstacles = {
         "publication of_root publishes it",
     ),
 }
-# before PostgreSQL 17 a partition can have an identity column of its own
+# before PostgreSQL 17, a partition can have an identity column of its own
 IDENTITY: Obstacles = {
     "identity": (
         (
@@ -179,7 +179,7 @@ OF: dict[str, Obstacles] = {
 
 
 def table(name: str, generation: str) -> list[str]:
-    """Four days, so that a month has something to merge."""
+    """Four days, so that a merge into a month is possible."""
     if generation == "gp6":
         return [
             f"CREATE TABLE {name} (id int, d date, v text) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
@@ -231,7 +231,7 @@ def test_reasons(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
     (name,) = [n for n in files.forward() if n.endswith("_public_r_indexed.sql")]
     text = (files.folder / name).read_text()
     assert all(f"LOST: {line}" in text for line in lost)
-    # a plan that knows of them leaves out what migrate refuses
+    # a plan that contains the obstacles leaves out the steps that migrate refuses
     again = {t.table: t for t in made.plan_of(dsn).tables}
     kept = first.format(t="r_unique", n=1)
     assert kept not in {x.name for s in again["r_unique"].steps for x in getattr(s, "leaves", ())}

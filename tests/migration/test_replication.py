@@ -1,4 +1,4 @@
-"""Migrations beside a live subscriber: what is published stays as it is, the rest is merged, and the subscriber goes on."""
+"""Migrations with a live subscriber: published tables do not change, the others are merged, and the subscriber continues."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.migration import made
 
 
 def daily(dsn: str, *tables: str) -> None:
-    """Tables with two months of daily partitions."""
+    """Create tables with two months of daily partitions."""
     for table in tables:
         schema = table.partition(".")[0] if "." in table else "public"
         made.execute(
@@ -34,7 +34,7 @@ def number(dsn: str, table: str) -> int:
 
 
 def arrived(dsn: str, table: str, wanted: int) -> bool:
-    """Whether so many rows are there within half a minute."""
+    """Whether the table has this number of rows within half a minute."""
     for _ in range(300):
         if number(dsn, table) == wanted:
             return True
@@ -59,7 +59,7 @@ def publisher(pg15_server: PrivateServer) -> str:
 
 @pytest.fixture
 def subscriber(own_server: PrivateServer, publisher: str) -> Iterator[str]:
-    """A database that takes what the publication `p` of the publisher sends."""
+    """A database that subscribes to the publication `p` of the publisher."""
     dsn = fresh_database(own_server.conninfo(), "subscriber")
     daily(dsn, "sent", "kept", "other.moved")
     yield dsn
@@ -74,7 +74,7 @@ def subscribe(dsn: str, publisher: str) -> None:
 
 @pytest.mark.parametrize("how", ["", " WITH (publish_via_partition_root)"])
 def test_the_subscriber_goes_on(publisher: str, subscriber: str, tmp_path: Path, how: str) -> None:
-    """A table that is published by name stays; merges of others neither stop nor reach the subscriber."""
+    """A table that is published by name is kept. Merges of other tables neither stop the subscriber nor change it."""
     made.execute(publisher, f"CREATE PUBLICATION p FOR TABLE sent{how}")
     subscribe(subscriber, publisher)
     fill = "INSERT INTO {} SELECT i, date '2022-01-01' + i % 10 FROM generate_series({}, {}) i"
@@ -99,7 +99,7 @@ def test_the_subscriber_goes_on(publisher: str, subscriber: str, tmp_path: Path,
     files.run("cleanup.sql")
     made.execute(publisher, fill.format("sent", 201, 250))
     assert arrived(subscriber, "sent", 250)
-    # at the other end partitions that are written to by name stay, a table that is written to as a whole can be merged
+    # on the subscriber, partitions that are published by name are kept; a table that is published through its root can be merged
     assert steps(subscriber) == {"public.sent": int(bool(how)), "public.kept": 1, "other.moved": 1}
     there = made.written(subscriber, tmp_path / "there", made.plan_of(subscriber))
     there.all()
@@ -117,7 +117,7 @@ def test_the_subscriber_goes_on(publisher: str, subscriber: str, tmp_path: Path,
 def test_whole_schemas_stay(
     publisher: str, subscriber: str, tmp_path: Path, published: str, left: set[str]
 ) -> None:
-    """New partitions would be sent to a subscriber that does not have them: it would stop for all tables."""
+    """New partitions would be sent to a subscriber that does not have them, and its replication would stop for all tables."""
     made.execute(publisher, f"CREATE PUBLICATION p {published}")
     subscribe(subscriber, publisher)
     made.execute(

@@ -1,4 +1,4 @@
-"""Locks, disk and time: looked at when a step begins, and transactions cut so that they fit."""
+"""Locks, disk space and time are checked at the start of a step, and transactions are split to fit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.migration.test_kill import table
 
 
 def ended(dsn: str) -> None:
-    """Wait until the session of the last script is over: on a busy machine, its locks outlive its client."""
+    """Wait until the session of the last script has ended: on a busy machine, it holds its locks longer than its client runs."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         for _ in range(100):
             others = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'psql'"
@@ -44,7 +44,7 @@ def test_no_room(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
     table(dsn, greenplum)
     rows = made.rows_of(dsn, "t")
     plan = made.plan_of(dsn)
-    # the window is shorter than any step: refused when written
+    # the window is shorter than any step: migrate refuses it
     none = made.written(dsn, tmp_path / "none", plan, request=Request(window=0.001))
     assert none.steps == 0
     assert "(estimate); the window is 0 s" in none.refused[0].reason
@@ -123,7 +123,7 @@ def test_drops_are_cut(fixture: str, request: pytest.FixtureRequest, tmp_path: P
 
 
 def test_merge_partitions_of_postgresql_19(pgnew_dsn: str, tmp_path: Path) -> None:
-    """What would be sent to one is typed by the dialect, and asked for only where readers may wait."""
+    """The statements for PostgreSQL 19 are typed by the dialect, and used only if readers may wait."""
     dsn = fresh_database(pgnew_dsn, "mig_19")
     table(dsn, False)
     plan = made.plan_of(dsn)
@@ -136,7 +136,7 @@ def test_merge_partitions_of_postgresql_19(pgnew_dsn: str, tmp_path: Path) -> No
         text = "".join(next(pieces for name, pieces in files if name == "0001_public_t.sql"))
         assert text.count("MERGE PARTITIONS (") == number
         assert ("readers wait during the copy" in text) == bool(number)
-    # a server without the statement gets none
+    # a server without the statement does not get it
     files = Folder(plan, session.server, Request(merge_seconds=60.0)).files([work])
     assert not any("MERGE PARTITIONS (" in piece for _, pieces in files for piece in pieces)
     for one in inside(text):
@@ -147,7 +147,7 @@ def test_merge_partitions_of_postgresql_19(pgnew_dsn: str, tmp_path: Path) -> No
 
 
 def test_merge_partitions_done_by_postgresql_19(pg19_dsn: str, tmp_path: Path) -> None:
-    """The same rows, owner, grants, comment and indexes as by copying; nothing is done twice, and the way back works."""
+    """The same rows, owner, grants, comment and indexes as by copying; nothing is done twice, and the rollback works."""
     pictures = []
     for mode, seconds in (("copied", 0.0), ("merged", 60.0)):
         dsn = fresh_database(pg19_dsn, f"mig_{mode}")

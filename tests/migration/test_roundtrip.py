@@ -1,4 +1,4 @@
-"""The odd tables: forward and back, and pg_dump says of the database what it said before; no row is lost on the way."""
+"""The odd tables, migrated and rolled back: pg_dump prints the same definitions as before, and no row is lost."""
 
 from __future__ import annotations
 
@@ -37,17 +37,20 @@ POLICIES = {
 EVERYTHING = os.environ.get("GPCATALOG_TEST_ODD") == "all"
 RESHAPED = """toast_options one_below one_below_marked marks_of_some table_options_differ statistics_on_leaves constraint_comments grants comments unlogged defaults_of_leaves
     two_levels collated generated keyed index_options""".split()
-# of the tables of Greenplum 6, those whose subpartitions, templates, storage or names differ from what POSTGRES has
+# tables of Greenplum 6 whose subpartitions, templates, storage or names differ from those of POSTGRES
 CLASSIC = """two_levels_premade two_levels_default template_changed two_levels_and_default ranges_below three_levels three_levels_listed
     days_of_years encodings one_odd_leaf unlogged named added_later added_later_deep""".split()
-# what a server does not have: it says so when the table is made
+# number of tables that a server does not support: it rejects them at creation
 CANNOT = {"gp6_dsn": 3, "gp7_dsn": 5, "pg_dsn": 0, "pgnew_dsn": 0}
-# its leaves have their columns in another order: the file's head says that they get the table's
+# its leaves have their columns in another order: the header of the file states that they get the table's order
 REORDERED = "other_order"
 
 
 def chosen(text: str, *, classic: bool) -> str:
-    """What a user chose: Greenplum 6 numbers partitions that had no name, forgets EVERY once they were dropped, and spells defaults out."""
+    """The options that a user chose.
+
+    Greenplum 6 numbers partitions without a name, loses EVERY after partitions are dropped, and prints default options.
+    """
     if not classic:
         return text
     text = re.sub(r'ALTER PARTITION (FOR \(RANK\(1\)\)|"\d+")', "ALTER the first one", text)
@@ -67,7 +70,7 @@ def chosen(text: str, *, classic: bool) -> str:
 
 
 def reordered(name: str, text: str) -> str:
-    """The lines of a table whose columns may come back in another order, sorted."""
+    """The sorted lines of a table whose columns may be restored in another order."""
     if not name.partition(".")[2].startswith(REORDERED):
         return text
     return "\n".join(sorted(line.strip(" ,") for line in text.splitlines()))
@@ -78,20 +81,20 @@ def reordered(name: str, text: str) -> str:
 def test_forward_and_back(
     fixture: str, policy: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Every table of the zoo that a server takes."""
+    """Every odd table that a server accepts."""
     dsn = fresh_database(request.getfixturevalue(fixture), f"odd_{policy}")
     binary, classic = BINARIES[fixture], fixture == "gp6_dsn"
     if not Path(binary).exists():
         pytest.skip(f"no {binary}")
     some = (
         fixture == "gp7_dsn" and policy == "reshape"
-    )  # each leaf by itself: all of the tables take minutes
+    )  # each leaf is processed separately: all tables would take minutes
     also = (
         []
         if fixture != "gp7_dsn" or some
         else [o for o in odd.GREENPLUM if EVERYTHING or o.name in CLASSIC]
     )
-    # the recordings of these migrations are too large to keep: where a run takes a share, each Greenplum has another quarter, each day
+    # too large for recordings: if a run has only a share of the tests, each Greenplum version gets another quarter of the tables each day
     part = 4 if share() > 1 and fixture.startswith("gp") else 1
     tables, cannot = make(
         dsn,
@@ -132,7 +135,7 @@ def test_forward_and_back(
 
 
 def catalog_rows(dsn: str) -> int:
-    """Rows that one instance has in its catalogs, without statistics, comments, grants and the log of operations."""
+    """Rows of the catalogs of one instance, without statistics, comments, grants and the log of operations."""
     with ExitStack() as stack:
         live = Live(dsn, stack)
         content = max(live.instances)
@@ -149,9 +152,9 @@ def make(
     part: int = 1,
     first: int = 0,
 ) -> tuple[list[str], list[str]]:
-    """Fill a database, with `only` these tables, and `also` those; returns the tables' names, and what the server did not take.
+    """Fill a database, with `only` these tables and `also` those; return the tables' names, and the rejected tables with the error.
 
-    part: one of so many tables, from the one with the number `first`
+    part: use one of so many tables, from the one with the number `first`
     """
     made.roles(dsn, *odd.ROLES)
     made.execute(dsn, *odd.SHARED)

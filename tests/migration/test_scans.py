@@ -1,4 +1,4 @@
-"""No table is read while readers are locked out: what a partition is attached with must be proven without a scan."""
+"""No table is read while readers are blocked: the server must be able to attach a partition without a scan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VALUES = {"n": "n", "a": "date '2022-01-01' + n", "b": "date '2022-01-02' + n"}
 
 
 def _loop(*statements: str, days: int = DAYS) -> str:
-    """A block that runs these statements for each day n; {a} and {b} are its bounds, {n} its number."""
+    """A block that runs these statements for each day n; {a} and {b} are the bounds of the day, {n} is its number."""
     runs = []
     for s in statements:
         text = s.replace("'", "''")
@@ -99,7 +99,7 @@ SHAPES = {
     ],
 }
 
-# a level with one leaf each, below the first level and below the second
+# a level with one leaf for each parent, below the first level and below the second
 FLAT = {
     "top": [
         "CREATE TABLE t (id int, k date, r text) PARTITION BY RANGE (k)",
@@ -132,7 +132,7 @@ CASES += [(shape, "flatten", Mode.LOCKED) for shape in FLAT]
 
 
 def scanned(text: str) -> list[str]:
-    """Tables that were read between the lock and the note of a step, of what psql printed at debug1."""
+    """Tables that were read between the lock and the end of a step, from the output of psql at debug1."""
     found, locked = [], False
     for line in text.splitlines():
         if "gpcatalog-test: locked" in line:

@@ -9,15 +9,15 @@ import pytest
 from tests.conftest import fresh_database
 from tests.migration import made, zoo
 
-# what changes how the server writes names and values
+# settings that change how the server prints names and values
 ODD = "-c quote_all_identifiers=on -c bytea_output=escape -c extra_float_digits=0 -c intervalstyle=iso_8601 -c datestyle=german"
-# and what a new table has that its statement does not name
+# settings that change properties of a new table that its statement does not specify
 GREENPLUM = " -c gp_default_storage_options=appendonly=true -c gp_use_legacy_hashops=on"
 
 
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
 def test_settings_of_a_role(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """Every second file runs with other settings than the one before."""
+    """The files are run alternately with these settings and without them."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_settings")
     of_greenplum = GREENPLUM if fixture.startswith("gp") else ""
     if fixture == "gp7_dsn":
@@ -51,7 +51,7 @@ def test_settings_of_a_role(fixture: str, request: pytest.FixtureRequest, tmp_pa
     rows, picture = made.rows_of(dsn, "t"), zoo.picture(dsn, fixture.removesuffix("_dsn"))
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
     (name,) = files.forward()
-    # the trigger of one partition is lost, as said, and does not come back by itself
+    # the trigger of one partition is lost, as reported, and the rollback does not restore it
     back = f"rollback/{name}"
     for n, file in enumerate(("0000_prepare.sql", name, "verify.sql", back, "verify.sql", name)):
         options = ODD + of_greenplum if n % 2 else ""
@@ -68,7 +68,7 @@ def test_settings_of_a_role(fixture: str, request: pytest.FixtureRequest, tmp_pa
 
 @pytest.mark.postgres
 def test_a_foreign_partition_that_nobody_reaches(pg_dsn: str, tmp_path: Path) -> None:
-    """ANALYZE of the whole table fails: the steps are done, and index.sql goes on to the next table."""
+    """ANALYZE of the complete table fails: the steps are done, and index.sql continues with the next table."""
     dsn = fresh_database(pg_dsn, "mig_unreached")
     made.execute(
         dsn,

@@ -1,4 +1,4 @@
-"""Two tables of a migration are worked on at a time: in order, and stopped together."""
+"""Two tables of a migration are read at a time: in order, and stopped together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from gpcatalog.migration.request import Request
-from gpcatalog.probes.by_table import TOGETHER, ByTable
+from gpcatalog.probes.by_table import BATCH_PROBE, ByTable
 from gpcatalog.probes.connection import ProbeFailed, connect
 from gpcatalog.probes.timeouts import Timeouts
 from gpcatalog.services import migrations
@@ -45,7 +45,7 @@ def test_an_interrupt_stops_both(pg_dsn: str) -> None:
                 ended.append(number)
                 raise
 
-        # what runs the tests may ignore it, as nohup does
+        # the parent process may ignore SIGINT, as nohup does for SIGHUP
         was = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
@@ -53,7 +53,7 @@ def test_an_interrupt_stops_both(pg_dsn: str) -> None:
                 list(_side_by_side(asked, work, [1, 2, 3], 2))  # type: ignore[arg-type]
         finally:
             signal.signal(signal.SIGINT, was)
-        assert sorted(ended) == [1, 2]  # the third was never begun
+        assert sorted(ended) == [1, 2]  # the third table was never started
         assert session.query("SELECT 1 AS n") == [{"n": 1}]
 
 
@@ -69,7 +69,7 @@ def test_a_second_session_answers_while_the_first_waits(pg_dsn: str) -> None:
         ended: list[str] = []
 
         def waits() -> None:
-            asked.rows(TOGETHER, roots="0")
+            asked.rows(BATCH_PROBE, roots="0")
             ended.append("waits")
 
         thread = threading.Thread(target=waits)
@@ -96,7 +96,7 @@ def _two_tables(dsn: str) -> None:
 def test_a_role_with_one_connection(
     pg_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It reads over the one that it has; the files are the same."""
+    """Both tables are read through its only connection, and the files are the same."""
     monkeypatch.setattr(migrations, "MANY_LEAVES", 1)
     dsn = fresh_database(pg_dsn, "mig_two_sessions")
     _two_tables(dsn)
@@ -128,7 +128,7 @@ def test_a_role_with_one_connection(
 def test_files_that_nobody_takes_end_the_reading(
     pg_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where the disk is full: no session stays open, no table is read further."""
+    """For example, the disk is full: no session stays open, and no other table is read."""
     monkeypatch.setattr(migrations, "MANY_LEAVES", 1)
     dsn = fresh_database(pg_dsn, "mig_not_taken")
     _two_tables(dsn)
@@ -140,7 +140,7 @@ def test_files_that_nobody_takes_end_the_reading(
         assert made.asked(pg_dsn, mine) == [(2,)]
         files.close()
         assert session.query("SELECT 1 AS n") == [{"n": 1}]
-        # the server needs a moment to end the other
+        # the server needs a moment to end the other session
         for _ in range(100):
             if made.asked(pg_dsn, mine) == [(1,)]:
                 break

@@ -1,4 +1,4 @@
-"""Every kind of step that a plan can have is known to the migration, once."""
+"""The migration has exactly one handler for every kind of step that a plan can have."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gpcatalog.planner import operations as op
 from gpcatalog.planner import plan_file
 from tests.migration.test_properties import relation
 
-MAKERS = ("pg_partman", "every", "template")  # as the docstring of Reconfigure lists them
+MAKERS = ("pg_partman", "every", "template")  # as listed in the docstring of Reconfigure
 
 
 def test_every_step_has_a_handler() -> None:
     tags = {str(kind.__struct_config__.tag) for kind in typing.get_args(op.AnyStep)}
     expected = (tags - {"reconfigure"}) | {f"reconfigure {maker}" for maker in MAKERS}
-    expected |= {"create", "retire"}  # of upkeep: no plan has them
+    expected |= {"create", "retire"}  # from upkeep: no plan contains them
     assert steps.kinds() == expected
     assert op.Reconfigure.__doc__ is not None
     assert all(f'"{maker}"' in op.Reconfigure.__doc__ for maker in MAKERS)
@@ -54,7 +54,7 @@ def test_a_title_names_three_partitions(number: int, names: str) -> None:
             parent=relation("t", "s", "o", "", level=0, kind="root", key="d"),
             above="",
             gone=tuple(units),
-            made=tuple(new),
+            new_partitions=tuple(new),
             range_predicate="",
             rests_on=(),
         )

@@ -1,4 +1,4 @@
-"""Subpartitions that are never used go, and the template with them; where subpartitions are merged the template follows."""
+"""Unused subpartitions are dropped, also from the template; if subpartitions are merged, the template is changed accordingly."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def by_region(dsn: str, other: str = ", DEFAULT SUBPARTITION other") -> None:
 
 
 def weighed(dsn: str) -> tuple[int, int]:
-    """Rows of all catalogs on the first segment that the cost model tells of."""
+    """Rows of all catalogs of the cost model on the first segment: without pg_depend, and of pg_depend."""
     found = 0
     names = "pg_class pg_attribute pg_type pg_index pg_inherits pg_constraint pg_appendonly pg_attribute_encoding gp_fastsequence gp_distribution_policy".split()
     for name in names:
@@ -70,7 +70,7 @@ def test_unused_subpartitions(fixture: str, request: pytest.FixtureRequest, tmp_
     assert (table.leaves, table.leaves_after) == (20, 15)
     files = made.written(dsn, tmp_path / "sql", plan)
     assert (files.steps, files.refused) == (6, [])
-    files.run("0000_prepare.sql")  # the journal has rows of its own
+    files.run("0000_prepare.sql")  # creates the journal, which has catalog rows of its own
     before = weighed(dsn)
     files.all()
     assert made.rows_of(dsn, "t") == rows
@@ -79,7 +79,7 @@ def test_unused_subpartitions(fixture: str, request: pytest.FixtureRequest, tmp_
     assert (
         sum(before) - sum(after) == sum(s.gain.rows for s in drops) == table.rows - table.rows_after
     )
-    # a new partition has the three that are left, stored as the template said; the row of a value that went goes to the default
+    # a new partition has the other three, stored as in the template; rows of the dropped value are stored in the default partition
     made.execute(
         dsn, "ALTER TABLE t ADD PARTITION new START (date '2024-01-06') END (date '2024-01-07')"
     )
@@ -133,7 +133,7 @@ def test_unused_subpartitions_of_postgresql(
     )
     rows, picture = made.rows_of(dsn, "t"), zoo.picture(dsn, "pg18")
     plan = made.plan_of(dsn, TRIM)
-    assert [type(s) for s in plan.tables[0].steps] == [DropEmpty] * 4  # no template to follow
+    assert [type(s) for s in plan.tables[0].steps] == [DropEmpty] * 4  # no template to change
     assert plan.tables[0].seconds == pytest.approx(
         sum(s.cost.seconds for s in plan.tables[0].steps)
     )
@@ -186,7 +186,7 @@ def test_a_value_that_came_since_stops_it(
     files.run("0000_prepare.sql")
     assert "was empty and now contains rows" in files.run("0001_public_t.sql", check=False).stderr
     assert len(leaves(dsn)) == 15
-    # used below one partition: no plan drops it any more
+    # the subpartition has a row below one partition: no plan drops it any more
     assert not [s for s in made.plan_of(dsn, TRIM).tables[0].steps if isinstance(s, DropEmpty)]
 
 
@@ -212,7 +212,7 @@ def test_template_follows_merges(
     assert len(merges) == 6
     follow = next(s for s in plan.tables[0].steps if isinstance(s, Reconfigure))
     assert follow.maker == "template"
-    # the template does not follow merges whose names are taken
+    # the template is not changed if the names of merges already exist
     taken = [s.name for s in merges if s.parent_name == follow.now["like"]]
     made.execute(dsn, *(f'CREATE TABLE "{name}" (i int)' for name in taken))
     held = made.written(dsn, tmp_path / "held", plan)
@@ -233,7 +233,7 @@ def test_template_follows_merges(
     )
     assert (
         len([n for n in leaves(dsn) if "prt_c" in n]) == 4
-    )  # December's two days, January, February, the default
+    )  # two days of December, January, February, the default partition
     made.execute(dsn, "ALTER TABLE t DROP PARTITION c")
     files.run("rollback/0001_public_t.sql")
     assert made.rows_of(dsn, "t") == rows

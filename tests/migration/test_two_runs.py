@@ -1,4 +1,4 @@
-"""One file at a time: a second run leaves with one line, the first goes on, and another session sees how far it is."""
+"""Only one run per file: a second run ends with one line, the first continues, and another session sees its progress."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SERVERS = ("gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn", "pg12_dsn")
 
 
 def table(name: str, *, greenplum: bool) -> list[str]:
-    """A table of two months of four daily partitions, with 80 rows."""
+    """Statements for a table of daily partitions, four in each of two months, with 80 rows."""
     if greenplum:
         parts = "(START (date '2022-01-28') END (date '2022-02-05') EVERY (interval '1 day'))"
         found = [
@@ -52,19 +52,19 @@ def table(name: str, *, greenplum: bool) -> list[str]:
 
 
 def background(files: made.Written, name: str) -> subprocess.Popen[str]:
-    """One file, running."""
+    """Start one file in the background."""
     command = [program.PSQL, "-X", "-q", "-d", files.dsn, "-f", files.folder / name]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
 def progress(dsn: str) -> list[tuple[Any, ...]]:
-    """What another session sees: steps, done, whether it runs, the next step, whether seconds are left."""
+    """The progress as another session sees it: steps, done, whether a run is active, the next step, whether seconds are left."""
     query = "SELECT steps, done, running IS NOT NULL, next_step, seconds_left > 0 FROM gpcatalog_journal.progress"
     return made.asked(dsn, query)
 
 
 def waits(dsn: str) -> bool:
-    """Whether a session runs a file."""
+    """Whether a session is running a file."""
     return bool(
         made.asked(dsn, "SELECT 1 FROM gpcatalog_journal.progress WHERE running IS NOT NULL")
     )
@@ -72,7 +72,7 @@ def waits(dsn: str) -> bool:
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_two_databases(server: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """A table of the same name in another database is another table: its files run meanwhile, and nothing of it seems to run."""
+    """Tables of the same name in two databases are independent: their files can run at the same time."""
     here, there = (
         fresh_database(request.getfixturevalue(server), f"same_names_{n}") for n in range(2)
     )
@@ -101,7 +101,7 @@ def test_two_databases(server: str, request: pytest.FixtureRequest, tmp_path: Pa
 @pytest.mark.parametrize("mode", [Mode.LOCKED, Mode.ONLINE])
 @pytest.mark.parametrize("server", SERVERS)
 def test_two_runs(server: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """The first run waits for a writer; the second one leaves at once and changes nothing; afterwards it has nothing left to do."""
+    """The first run waits for a writer. The second run ends at once and changes nothing. A later run has nothing to do."""
     dsn = fresh_database(request.getfixturevalue(server), "two_runs")
     made.execute(dsn, *table("t", greenplum=server.startswith("gp")))
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode=mode))
@@ -150,7 +150,7 @@ def test_two_runs(server: str, mode: Mode, request: pytest.FixtureRequest, tmp_p
             writer.rollback()
         _, said = first.communicate(timeout=120)
         assert first.returncode == 0, said
-        # a line for each step and nothing else but how much there is to do
+        # only a line for each step, and the number of steps
         lines = [line for line in said.splitlines() if "free disk space is unknown (" not in line]
         assert sum(f"{done} in" in line for line in lines) == 2, said
         assert len(lines) == (3 if done == "done" else 2), said
@@ -161,7 +161,7 @@ def test_two_runs(server: str, mode: Mode, request: pytest.FixtureRequest, tmp_p
         said = files.run("verify.sql").stderr
         assert said.splitlines()[-1].endswith("INFO:  OK: 1 of 1 tables"), said
         assert made.rows_of(dsn, "t") == before
-    # a row that came later is a difference, not an OK; a partition that is gone is an error
+    # a row that was inserted later is a difference and not OK; a missing partition is an error
     made.execute(dsn, "INSERT INTO t VALUES (81, '2022-01-28')")
     said = files.run("verify.sql").stderr
     assert said.splitlines()[-1].endswith(

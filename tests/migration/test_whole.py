@@ -1,4 +1,7 @@
-"""A table loses its partitions, or a level of them: rows, owner, grants, indexes, sequences stay; what would be lost is refused."""
+"""A table loses its partitions, or a level of them: rows, owner, grants, indexes and sequences are kept.
+
+Steps that would lose other objects are refused.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def plain_table(dsn: str, greenplum: bool) -> None:
 
 
 def shown(dsn: str, generation: str) -> list[tuple[object, ...]]:
-    """What of the root must be as it was."""
+    """Properties of the root that must not change."""
     return made.asked(
         dsn,
         """SELECT pg_get_userbyid(c.relowner)::text, ARRAY(SELECT unnest(c.relacl)::text ORDER BY 1), obj_description(c.oid, 'pg_class'),
@@ -78,7 +81,7 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     )
     plan = made.plan_of(dsn, PLAIN)
     assert [s.__struct_config__.tag for s in plan.tables[0].steps] == ["unpartition"]
-    # a view is not moved to another table: refused with its name
+    # a view cannot be moved to another table: the step is refused, and the reason names the view
     made.execute(dsn, "CREATE VIEW seen AS SELECT v FROM t")
     refused = made.written(dsn, tmp_path / "no", plan)
     assert refused.steps == 0
@@ -86,7 +89,7 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     made.execute(dsn, "DROP VIEW seen")
     files = made.written(dsn, tmp_path / "sql", plan, count=True)
     assert (files.steps, files.refused) == (1, [])
-    # a view that came since stops it whole
+    # a view that was created after migrate stops the step before it changes anything
     files.run("0000_prepare.sql")
     made.execute(dsn, "CREATE VIEW seen AS SELECT v FROM t")
     assert "depend" in files.run("0001_public_t.sql", check=False).stderr
@@ -114,7 +117,7 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     made.execute(dsn, "INSERT INTO t (d, v) VALUES ('2020-01-01', 'new')")
     assert made.asked(dsn, "SELECT id FROM t WHERE v = 'new'") == [(201,)]
     files.run("0001_public_t.sql")
-    # the way back: every partition with its storage, grants, indexes; the row that came since as well
+    # the rollback restores every partition with its storage, grants and indexes; the new row is kept
     rows = made.rows_of(dsn, "t")
     files.run("rollback/0001_public_t.sql")
     assert made.rows_of(dsn, "t") == rows
@@ -122,8 +125,8 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     assert zoo.changed(picture, zoo.picture(dsn, generation)) == []
     made.execute(dsn, "INSERT INTO t (d, v) VALUES ('2020-01-02', 'newer')")
     assert made.asked(dsn, "SELECT id > 201 FROM t WHERE v = 'newer'") == [(True,)]
-    files.run("rollback/0001_public_t.sql")  # done once
-    made.execute(dsn, "DELETE FROM t WHERE v LIKE 'new%'")  # two hundred were counted
+    files.run("rollback/0001_public_t.sql")  # already done
+    made.execute(dsn, "DELETE FROM t WHERE v LIKE 'new%'")  # migrate counted two hundred rows
     files.run("0001_public_t.sql")
     assert made.asked(
         dsn,
@@ -171,7 +174,7 @@ def test_unpartition_of_two_levels_and_back(
     assert (files.steps, files.refused) == (1, [])
     files.all()
     made.execute(dsn, "INSERT INTO t VALUES (1, '2021-01-01', 'late')")
-    stopped = files.run("rollback/0001_public_t.sql", check=False)  # no partition takes that row
+    stopped = files.run("rollback/0001_public_t.sql", check=False)  # no partition accepts that row
     assert stopped.returncode != 0
     made.execute(dsn, "DELETE FROM t WHERE v = 'late'")
     assert made.rows_of(dsn, "t") == rows
@@ -193,7 +196,7 @@ def test_unpartition_of_two_levels_and_back(
 def test_templates_of_two_levels_come_back(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Of three levels, two have a template: the rollback sets both, and a new partition gets both."""
+    """Two of three levels have a template: the rollback restores both, and a new partition uses both."""
     generation = FIXTURES[fixture]
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_deeper")
     made.execute(
@@ -254,7 +257,7 @@ def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
     assert made.asked(
         dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\__' AND relkind = 'r'"
     ) == [(5,)]
-    made.execute(dsn, "DROP INDEX t_i")  # every leaf's index belongs to it
+    made.execute(dsn, "DROP INDEX t_i")  # the indexes of all leaves belong to this index
     assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\__%id_idx'") == [
         (0,)
     ]
@@ -275,7 +278,7 @@ def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
 
 @pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn"])
 def test_flatten_over_a_hash(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """The only partition of a hash takes every row: its bound says nothing that a row would have to satisfy."""
+    """The only partition of a hash accepts every row: its bound has no condition that a row must satisfy."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_flat_hash")
     tail = " DISTRIBUTED BY (id)" if fixture == "gp7_dsn" else ""
     made.execute(dsn, f"CREATE TABLE t (id int, d date) PARTITION BY RANGE (d){tail}")
@@ -301,7 +304,7 @@ def test_flatten_over_a_hash(fixture: str, request: pytest.FixtureRequest, tmp_p
 
 
 def test_leaves_that_changed_places_stay(pg_dsn: str, tmp_path: Path) -> None:
-    """Two leaves were exchanged since the plan: each is where the other was, alone as before."""
+    """Two leaves were swapped since the plan: each has the other's parent, and is its only partition, as before."""
     dsn = fresh_database(pg_dsn, "mig_flat_moved")
     made.execute(dsn, "CREATE TABLE t (id int, d date, v text) PARTITION BY RANGE (d)")
     for n in range(1, 6):
@@ -336,14 +339,14 @@ def test_greenplum_6_keeps_its_levels(gp6_dsn: str) -> None:
     assert {type(step).__name__ for table in plan.tables for step in table.steps} == {
         "Merge",
         "Reconfigure",
-    }  # it is merged instead
+    }  # the days are merged instead
     assert any(
         "flatten: Greenplum 6 cannot remove a level of a table" in note for note in plan.notes
     )
 
 
 def test_a_rollback_that_cannot_be_written_fails(gp6_dsn: str, tmp_path: Path) -> None:
-    """Greenplum 6 does not accept the definition of such a table: the file says so beforehand, and its rollback does not end well."""
+    """Greenplum 6 does not accept the definition of such a table. The file states it beforehand, and its rollback fails."""
     dsn = fresh_database(gp6_dsn, "mig_no_way_back")
     made.execute(
         dsn,
@@ -363,7 +366,7 @@ def test_a_rollback_that_cannot_be_written_fails(gp6_dsn: str, tmp_path: Path) -
     assert back.returncode == 3
     assert "these steps have no rollback and were not rolled back: unpartition" in back.stderr
     assert made.rows_of(dsn, "t")[0] == 1
-    files.run("verify.sql")  # it is as the step left it
+    files.run("verify.sql")  # the table is as the step left it
     files.run("cleanup.sql")
 
 
@@ -391,7 +394,7 @@ def test_a_check_of_one_leaf_is_refused(
 
 
 def test_unpartition_with_many_comments(pg_dsn: str, tmp_path: Path) -> None:
-    """Each comment that is lost is listed, or counted."""
+    """Each lost comment is listed, or counted."""
     dsn = fresh_database(pg_dsn, "mig_comments")
     days = zoo._pg_days("t", first="2020-01-01", number=23)
     made.execute(dsn, "CREATE TABLE t (d date, v text) PARTITION BY RANGE (d)", *days)
@@ -418,7 +421,7 @@ def test_unpartition_with_many_comments(pg_dsn: str, tmp_path: Path) -> None:
 
 
 def test_toast_options_that_all_leaves_have(pg_dsn: str, tmp_path: Path) -> None:
-    """A partitioned table has no TOAST table: what all leaves have alike is the table's, what some have is lost."""
+    """A partitioned table has no TOAST table: options that all leaves have are set on the new table, others are lost."""
     dsn = fresh_database(pg_dsn, "mig_toast")
     made.execute(
         dsn,
@@ -448,7 +451,7 @@ def test_toast_options_that_all_leaves_have(pg_dsn: str, tmp_path: Path) -> None
 
 
 def test_unpartition_with_an_identity_column(pgnew_dsn: str, tmp_path: Path) -> None:
-    """One that came since the plan: its sequence cannot move to another table."""
+    """If the column was created after the plan: its sequence cannot move to another table."""
     dsn = fresh_database(pgnew_dsn, "mig_identity")
     if made.asked(dsn, "SELECT current_setting('server_version_num')::int < 170000") == [(True,)]:
         pytest.skip("no identity columns of partitioned tables before PostgreSQL 17")

@@ -1,4 +1,4 @@
-"""What a script contains and what a refusal says, where running it would not show that a part is missing."""
+"""Contents of scripts and reasons of refusals, where running the script would not show that a part is missing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TABLE = (
 
 
 def test_leaves_that_change_are_copied_again_one_by_one(pg_dsn: str, tmp_path: Path) -> None:
-    """Without this, the final comparison would copy all leaves again, and readers would wait for that."""
+    """Without this, the final comparison would copy all leaves again while readers wait."""
     dsn = fresh_database(pg_dsn, "written")
     made.execute(dsn, *TABLE)
     files = made.written(
@@ -35,11 +35,11 @@ def test_leaves_that_change_are_copied_again_one_by_one(pg_dsn: str, tmp_path: P
     assert len(again) == DAYS
     for n in range(DAYS):
         (line,) = [one for one in again if f"FROM ONLY public.t_{n};" in one]
-        assert f"'2020-01-{n + 1:02}'" in line.partition(" INSERT INTO ")[0]  # of this leaf alone
+        assert f"'2020-01-{n + 1:02}'" in line.partition(" INSERT INTO ")[0]  # only of this leaf
 
 
 def test_what_uses_the_type_of_a_table_is_named(pg_dsn: str, tmp_path: Path) -> None:
-    """A table that loses its partitions is another table: what uses its row type stays behind."""
+    """An unpartitioned table is a new table: objects that use the row type of the old one cannot be moved."""
     dsn = fresh_database(pg_dsn, "written_type")
     made.execute(dsn, *TABLE)
     plan = made.plan_of(dsn, PLAIN)

@@ -1,4 +1,4 @@
-"""Every shape on every server: merged with equal rows and nothing lost, and brought back as it was."""
+"""Every shape on every server: merged with equal rows and without losses, and restored by the rollback."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_zoo(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> No
     assert zoo.contents(dsn, names) == rows
     after = zoo.picture(dsn, generation)
     assert len(after) < len(picture)
-    for name in picture.keys() & after.keys():  # roots, default partitions and what was left alone
+    for name in picture.keys() & after.keys():  # roots, default partitions and unchanged partitions
         assert after[name] == picture[name], name
     merged = {n: v for n, v in after.items() if n not in picture}
     owned = {
@@ -53,7 +53,7 @@ def test_zoo(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> No
     assert back.keys() == picture.keys()
     for name, was in picture.items():
         assert _plain(back[name]) == _plain(was), name
-    # and forward again, as it was never done
+    # the plan can be run again after the rollback
     for name in files.forward()[:2]:
         assert "readers waited" in files.run(name).stderr
     files.run("cleanup.sql")
@@ -70,7 +70,7 @@ def test_zoo(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> No
 
 
 def _plain(values: tuple[object, ...]) -> list[object]:
-    """Grants said by nobody and grants of the owner alone are the same."""
+    """A NULL ACL and an ACL with only the owner's privileges are the same."""
     acl = values[2]
     items = sorted(str(acl).strip("{}").split(",")) if acl else []
     owner = str(values[1])

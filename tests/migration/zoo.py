@@ -1,4 +1,4 @@
-"""Partitioned tables of every shape, per server, and what of them must survive."""
+"""Partitioned tables of every shape for each server, and the properties of them that must be kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DAYS = "START (date '2020-01-25') END (date '2020-02-08') EVERY (interval '1 da
 _FILL = "INSERT INTO {t} (id, d, v, k) SELECT i, date '2020-01-25' + i % 14, 'v' || i, i % 3 FROM generate_series(1, 700) i"
 _COLUMNS = "(id int, d date, v text, k int, x numeric DEFAULT 3)"
 
-# name → statements; Greenplum 6 and 7 alike take the classic syntax
+# name → statements; Greenplum 6 and 7 both accept the classic syntax
 GREENPLUM = {
     "aoco": [
         "CREATE TABLE aoco (id int, d date, v text ENCODING (compresstype=zlib, compresslevel=5), k int, x numeric DEFAULT 3)"
@@ -159,7 +159,7 @@ POSTGRES = {
 
 
 def hostile(greenplum: bool) -> list[str]:
-    """A table whose every name is hostile."""
+    """Statements for a table with hostile names everywhere."""
     q = '"' + HOSTILE.replace('"', '""') + '"'
     if greenplum:
         return [
@@ -191,7 +191,7 @@ def hostile(greenplum: bool) -> list[str]:
 
 
 def make(dsn: str, generation: str) -> list[str]:
-    """Fill a database; returns the quoted names of its tables."""
+    """Create the tables in a database; return their quoted names."""
     greenplum = not generation.startswith("pg")
     shapes = GREENPLUM if greenplum else POSTGRES
     roles(dsn, "mig_owner", "mig_reader", "mig_writer")
@@ -207,7 +207,7 @@ def make(dsn: str, generation: str) -> list[str]:
 
 
 def picture(dsn: str, generation: str) -> dict[str, Any]:
-    """Everything about partitions that a migration and its way back must leave as it was: by relation."""
+    """All properties of partitions that a migration and its rollback must restore, by relation."""
     classic = generation == "gp6"
     greenplum = not generation.startswith("pg")
     partitions = (
@@ -247,14 +247,14 @@ def picture(dsn: str, generation: str) -> dict[str, Any]:
 
 
 def contents(dsn: str, names: list[str]) -> dict[str, tuple[int, str]]:
-    """Number and hash of the rows of every table."""
+    """Number of rows and hash of every table."""
     return {n: rows_of(dsn, n) for n in names}
 
 
 def changed(
     was: dict[str, tuple[object, ...]], now: dict[str, tuple[object, ...]]
 ) -> list[tuple[str, object, object]]:
-    """What is there in only one of two pictures, and every value that differs: relation, then, now."""
+    """Relations in only one of two pictures, and every value that differs: relation, before, now."""
     found: list[tuple[str, object, object]] = [
         (n, was.get(n), now.get(n)) for n in sorted(was.keys() ^ now.keys())
     ]

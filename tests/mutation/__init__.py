@@ -1,1 +1,1 @@
-"""Mutation testing of the packages whose answers people rely on: `python -m tests.mutation`."""
+"""Mutation testing of the packages whose results people rely on: `python -m tests.mutation`."""

@@ -1,17 +1,17 @@
-"""Change the code at random, one small change at a time, and see whether the tests notice.
+"""Change the code at random, one small change at a time, and check whether a test fails.
 
     python -m tests.mutation PACKAGE... [--number 60] [--seed 1] [--workers 2]
 
 PACKAGE is one of capacity, effects, audit, planner, migration, store, upkeep. cosmic-ray makes the changes
-(`pip install cosmic-ray coverage`); no Greenplum takes part, so the figures are those of a bare machine with PostgreSQL. The checkout is
-copied first and never changed.
+(`pip install cosmic-ray coverage`). Tests that need Greenplum do not run, so the figures are those of a machine with PostgreSQL only.
+The checkout is copied first and never changed.
 
-Places are drawn at random, then one change of each place, so that a line with many operators counts no more than others. Annotations and
-marks of abstract methods are left out: no test can see them. Each change runs the tests that reach its line, found once by coverage, and
-all tests of the package for lines that run at import.
+Places are chosen at random, then one change of each place, so that a line with many operators counts no more than others. Annotations
+and marks of abstract methods are left out, because no test can detect changes in them. Each change runs the tests that reach its line,
+determined once by coverage. For lines that run at import, all tests of the package run.
 
-    killed      a test failed, or the tests took four times as long as without the change, and a minute
-    survived    no test noticed: printed with its difference, to be judged by a person
+    killed      a test failed, or the tests took more than a minute plus four times the time without the change
+    survived    no test failed: printed with its difference, for a person to review
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ TESTS = {
     ),
     "upkeep": ("tests/upkeep", "tests/test_doctests.py", "tests/test_value_classes.py"),
 }
-LIMIT = 3600  # seconds for one change, whatever its tests take: cosmic-ray asks for a limit
+LIMIT = 3600  # seconds for one change, independent of its tests: cosmic-ray requires a limit
 PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not greenplum")
 PLUGIN = "tests.mutation.contexts"
 DURATIONS = "durations.json"
@@ -89,7 +89,7 @@ name = "local"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a change begins: file below the root, line and column, both as cosmic-ray counts."""
+    """Where a change starts: file relative to the root, line and column, both as cosmic-ray counts them."""
 
     file: str
     line: int
@@ -116,7 +116,7 @@ def copy_of_checkout(folder: Path) -> Path:
 def tests_by_line(folder: Path, package: str) -> dict[str, dict[str, list[str]]]:
     """Tests that reach a line, the fastest first, by file and line: {file: {line: [node id]}}.
 
-    Lines that run at import only have none. Raises SystemExit if the tests fail as they are.
+    Lines that run only at import have no tests. Raises SystemExit if the tests fail without a change.
     """
     settings = folder / ".coveragerc"
     settings.write_text(f"[run]\ninclude = gpcatalog/{package}/*\n[json]\nshow_contexts = true\n")
@@ -147,14 +147,12 @@ def tests_by_line(folder: Path, package: str) -> dict[str, dict[str, list[str]]]
 
 
 def environment() -> dict[str, str]:
-    """The environment of a run of tests: no compiled files, whose times could hide a change."""
+    """The environment for a run of tests: without compiled files, whose timestamps could hide a change."""
     return {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def annotations(file: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Spans of annotations and of marks of abstract methods in a module, as ((line, column), (line,
-    column)).
-    """
+    """Spans of annotations and of marks of abstract methods in a module, as ((line, column), (line, column))."""
     spans = []
     for node in ast.walk(ast.parse(file.read_text())):
         for name in ("annotation", "returns"):
@@ -175,7 +173,7 @@ def annotations(file: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
 
 
 def draw(folder: Path, session: Path, number: int, seed: int) -> int:
-    """Keep changes at `number` places of a session, one each; return how many places there are."""
+    """Keep one change at each of `number` places of a session, delete all others, and return how many places there are."""
     with sqlite3.connect(session) as db:
         jobs: dict[Place, list[str]] = defaultdict(list)
         spans = {}
@@ -214,17 +212,17 @@ def share(session: Path, workers: int) -> list[Path]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the changes of a package: numbers, and the differences that survived."""
+    """The result of the changes of a package: numbers, and the differences of changes that survived."""
 
     places: int
     made: int
     killed: int
-    overdue: int  # of those killed
+    overdue: int  # included in killed
     survived: list[str]
 
 
 def mutate(package: str, number: int, seed: int, workers: int, tool: str) -> Outcome:
-    """Change a package at `number` places, in as many copies at a time as there are workers."""
+    """Change a package at `number` places, with as many copies in parallel as there are workers."""
     with tempfile.TemporaryDirectory(prefix="gpcatalog-mutation-") as name:
         clean = copy_of_checkout(Path(name) / "clean")
         trees = [Path(name) / f"tree{worker}" for worker in range(workers)]

@@ -1,6 +1,6 @@
-"""A plugin of pytest that tells coverage which test runs, and writes how long each took.
+"""A pytest plugin that passes the name of the running test to coverage, and writes how long each test took.
 
-coverage itself takes the function that runs for the test; of a property that is one of hypothesis.
+By default, coverage uses the running function as the test; for a property, this is a function of hypothesis.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _took: dict[str, float] = {}
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Lines that run from setup to teardown are this test's."""
+    """Attribute the lines that run from setup to teardown to this test."""
     running = coverage.Coverage.current()
     if running is not None:
         running.switch_context(item.nodeid)
@@ -34,5 +34,5 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Write the times to the folder where the tests run: {node id: seconds}."""
+    """Write the times to the folder in which the tests run: {node id: seconds}."""
     Path(DURATIONS).write_text(json.dumps(_took))

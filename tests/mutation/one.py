@@ -30,7 +30,7 @@ def changed_line(clean: Path, package: str) -> tuple[str, int]:
 
 
 def statement_lines(text: str, line: int) -> range:
-    """Lines of the smallest statement that holds a line: coverage counts its first."""
+    """Lines of the smallest statement that contains a line: coverage counts only its first line."""
     best = range(line, line + 1)
     size = 1 << 30
     for node in ast.walk(ast.parse(text)):
@@ -42,7 +42,7 @@ def statement_lines(text: str, line: int) -> range:
 
 
 def main() -> int:
-    """Run pytest; the tests of the package if no test is known to reach the line."""
+    """Run pytest with the tests that reach the line, or with all tests of the package if none does; return the exit code."""
     package, clean = sys.argv[1], Path(sys.argv[2])
     file, line = changed_line(clean, package)
     lines = json.loads((clean / "tests.json").read_text()).get(file, {})
@@ -50,7 +50,7 @@ def main() -> int:
     tests = list(dict.fromkeys(test for n in around for test in lines.get(str(n), [])))
     took = json.loads((clean / DURATIONS).read_text())
     limit = 60 + 4 * sum(took.get(test, 0.0) for test in tests or took)
-    # a group of its own, so that nothing that the tests started outlives the limit
+    # a process group of its own, so that no process of the tests survives the limit
     process = subprocess.Popen(
         [sys.executable, *PYTEST, *(tests or TESTS[package])],
         env=environment(),

@@ -1,4 +1,4 @@
-"""Tables of all shapes on a live server, for the planner's tests."""
+"""Tables of all shapes on a live server, for tests of the planner."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ GREENPLUM = [
     "CREATE VIEW over_leaf AS SELECT * FROM viewed_1_prt_10",
     f"CREATE TABLE small (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) ({_days(True, date(2025, 1, 1), 5)})",
     "INSERT INTO small SELECT i, date '2025-01-01' + i % 5 FROM generate_series(1, 500) i",
-    # a second level that prunes nothing
+    # a second level that allows no pruning
     "CREATE TABLE single (id int, d date, r text) DISTRIBUTED BY (id) PARTITION BY RANGE (d) SUBPARTITION BY LIST (r)"
     f" SUBPARTITION TEMPLATE (SUBPARTITION only_ VALUES ('x')) ({_days(True, date(2025, 1, 1), 5)})",
     "INSERT INTO single SELECT i, date '2025-01-01' + i % 5, 'x' FROM generate_series(1, 500) i",
     "CREATE TABLE plain (id int) DISTRIBUTED BY (id)",
 ]
-# leaves of two forms in one table
+# leaves with two storage types in one table
 MIXED = {
     "gp6": [
         "CREATE TABLE mixed (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (PARTITION old START"
@@ -145,7 +145,7 @@ POSTGRES = [
 
 
 def fill(dsn: str, generation: str) -> None:
-    """Make all tables in the database."""
+    """Create all tables in the database."""
     statements = POSTGRES if generation == "pg" else GREENPLUM + MIXED[generation]
     with psycopg.connect(dsn, autocommit=True) as conn:
         for statement in statements:
@@ -153,7 +153,7 @@ def fill(dsn: str, generation: str) -> None:
 
 
 def taken(dsn: str, file: Path) -> Snapshot:
-    """A snapshot of the database."""
+    """Take a snapshot of the database."""
     with connect(dsn) as session:
         collect(session, file)
     return Snapshot(file)

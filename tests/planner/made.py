@@ -1,4 +1,4 @@
-"""Snapshots made by hand, in memory: the store's schema without a file, so that thousands of cases are cheap."""
+"""Snapshots created in memory: the schema of the store without a file, so that thousands of cases are fast."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GIB = 1 << 30
 
 @dataclass
 class MadeLeaf:
-    """One partition of the first level; with `lanes` it is an intermediate and has a leaf for each."""
+    """One partition of the first level; with `lanes`, it is an intermediate with one leaf for each."""
 
     bound: str
     filled: bool | None = True
@@ -40,14 +40,14 @@ class MadeTable:
     columns: int = 10
     schema: str = "s"
     indexes: int = 0
-    index_columns: int | None = None  # of all indexes; None: one each
+    index_columns: int | None = None  # of all indexes together; None: one per index
     facts: list[tuple[str, str]] = field(default_factory=list)
     leaf_facts: list[tuple[int, str, str]] = field(default_factory=list)
     key: str = "d"
 
 
 class MadeSnapshot:
-    """Looks like a Snapshot to the planner."""
+    """A replacement for Snapshot in tests of the planner."""
 
     path = Path("made")
     files_basis = Snapshot.files_basis
@@ -265,7 +265,7 @@ class MadeSnapshot:
 
 
 def day_range(low: str, high: str, *, classic: bool = True) -> str:
-    """A bound of dates in either spelling."""
+    """A bound of dates, as Greenplum 6 (`classic`) or the other servers print it."""
     return (
         f"START ('{low}'::date) END ('{high}'::date)"
         if classic

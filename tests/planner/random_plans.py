@@ -1,4 +1,4 @@
-"""Partitioned tables, facts, policies and limits made at random, of few kinds so that they meet."""
+"""Random partitioned tables, facts, policies and limits, of few kinds so that combinations are frequent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INDEX = '{"columns": %d, "constraint": %s}'
 
 
 class PlanMaker:
-    """Tables and wishes for one server. generation: "gp6", "gp7" or "pg15"."""
+    """Tables, policies and limits for one server. generation: "gp6", "gp7" or "pg15"."""
 
     def __init__(self, generation: str, seed: int) -> None:
         self.r = random.Random(seed * 31 + len(generation) * 7 + ord(generation[-1]))
@@ -46,7 +46,7 @@ class PlanMaker:
         return f"START ({low}::{kind}) END ({high}::{kind}){odd}"
 
     def spans(self) -> tuple[list[str], str]:
-        """Bounds one after the other, some left out, and the type of the key."""
+        """Successive bounds, some of them left out, and the type of the key."""
         kind = self.r.choice(("date", "date", "hours", "integer"))
         number = self.r.randint(3, 60)
         found = []
@@ -75,7 +75,7 @@ class PlanMaker:
 
     @staticmethod
     def columns_of(name: str) -> int:
-        """Columns of indexes beyond one each; not drawn, so that all else stays as it was."""
+        """Number of index columns beyond one per index; not random, so that the other random values stay the same."""
         return int(name[1:]) % 4
 
     def table(self, name: str) -> MadeTable:

@@ -1,4 +1,4 @@
-"""Bounds in three spellings, values on their axis, calendars, and policies that say what is wrong with them."""
+"""Bounds in three notations, values on their axis, calendars, and the messages for invalid policies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from gpcatalog.planner.grid import Grain
 @pytest.mark.parametrize(
     ("text", "kind", "ends"),
     [
-        # as Greenplum 6.25.3 and 7.0.0 and PostgreSQL spelled them
+        # as Greenplum 6.25.3 and 7.0.0 and PostgreSQL print them
         ("START ('-20'::integer) END ('-10'::integer)", Family.INTEGER, (-20, -10)),
         ("START ('-10'::integer) END (0)", Family.INTEGER, (-10, 0)),
         ("START ('9999999980'::bigint) END ('19999999980'::bigint)", Family.INTEGER, (9999999980, 19999999980)),
@@ -98,7 +98,7 @@ def test_no_interval_and_why(text: str, kind: Family, why: str) -> None:
 
 
 def test_decimals() -> None:
-    """Nothing lies between 5 INCLUSIVE and 5 EXCLUSIVE; between 5 INCLUSIVE and 5.000001 all numbers with more digits do."""
+    """No value is between 5 INCLUSIVE and 5 EXCLUSIVE; between 5 INCLUSIVE and 5.000001 are all numbers with more digits."""
     first, second, third = (
         "START (4.5) END (5) INCLUSIVE",
         "START (5) EXCLUSIVE END (6)",
@@ -227,7 +227,7 @@ def test_dates_that_are_numbers() -> None:
 def test_names_fit(parent: str, partition: str, classic: bool) -> None:
     taken: set[str] = set()
     for _ in range(3):
-        name = relation_name(parent, 1, partition, classic=classic, taken=taken)
+        name = relation_name(parent, 1, partition, classic=classic, used_names=taken)
         assert len(name.encode("utf-8", "surrogatepass")) <= 63
         assert name not in taken
         taken.add(name)
@@ -267,7 +267,8 @@ def test_rules_lie_over_one_another() -> None:
         'grains = {month = "60d", year = "2y"}\nstorage = "ao_row"\n'
     )
     plain, sales, big = (
-        policy.wishes_for(rules, s, n) for s, n in (("a", "b"), ("sales", "x"), ("sales", "big"))
+        policy.resolve_policy(rules, s, n)
+        for s, n in (("a", "b"), ("sales", "x"), ("sales", "big"))
     )
     assert (plain.hot_days, sales.hot_days, big.hot_days) == (10, 14, 14)
     assert big.grains == ((int(Grain.MONTH), 60.0), (int(Grain.YEAR), 730.485))

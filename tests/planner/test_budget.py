@@ -1,4 +1,4 @@
-"""One budget over all tables: the limits hold, and the distance to the exact optimum over all groupings is measured."""
+"""One budget over all tables: the limits are kept, and the distance to the exact optimum over all groupings is measured."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.planner.test_group import Piece, made, tables
 
 pytestmark = pytest.mark.xdist_group(
     "planner-budget"
-)  # what a property counted is looked at by a test after it
+)  # a later test in the same process checks what a property counted
 
 CASES: Counter[str] = Counter()
 GAPS: list[float] = []
@@ -39,7 +39,7 @@ PRICED: list[float] = []
 def test_points_are_chosen_exactly(
     number: int, points: int, limits: int, seed: int, tightness: float
 ) -> None:
-    """Against every combination of points: equal cost, limits kept; infeasible exactly when nothing is feasible."""
+    """Compared with every combination of points: equal cost, limits kept, and infeasible only if no combination is feasible."""
     rng = np.random.default_rng(seed)
     cost = rng.integers(0, 1000, (number, points)).astype(np.float64)
     use = rng.integers(0, 100, (number, points, limits)).astype(np.float64)
@@ -64,7 +64,7 @@ def test_points_are_chosen_exactly(
 
 
 def _groupings(problem: group.Problem, table: int) -> list[np.ndarray[Any, Any]]:
-    """Resources of every grouping of one table that nothing beats in all respects; by walking the units."""
+    """Resources of every grouping of one table that no other grouping beats in all respects, found by enumeration of the units."""
     s, e = int(problem.unit_edges[table]), int(problem.unit_edges[table + 1])
     gs, ge = int(problem.group_edges[table]), int(problem.group_edges[table + 1])
     ways: dict[int, list[np.ndarray[Any, Any]]] = {s: [np.zeros(len(resources.RESOURCES))]}
@@ -106,7 +106,10 @@ def _undominated(ways: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]
 def test_gap_to_exact_optimum(
     cases: list[list[Piece]], kind: str, tightness: float, press: float
 ) -> None:
-    """Random instances of several tables, solved exactly over ALL groupings: limits kept, bound below, gap stated and recorded."""
+    """Random instances of several tables, solved exactly over all groupings.
+
+    The limits are kept, the lower bound is below the optimum, and the gap is recorded.
+    """
     cases = [pieces[:7] for pieces in cases]
     snapshot = MadeSnapshot([made(pieces, f"t{n}") for n, pieces in enumerate(cases)])
     weights = Weights(rewrite=0.02 * press)
@@ -134,13 +137,13 @@ def test_gap_to_exact_optimum(
         if all(sum(float(w[r]) for w in combined) <= limits[n] + 1e-6 for n, r in names.items())
     ]
     try:
-        # first by prices alone, as large plans are made, then with the groupings of small tables enumerated
+        # first by prices only, as for large plans, then with all groupings of small tables enumerated
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(frontier, "TABLES", 0)
             priced = curve.decide(replace(curves), objective, limits)
         outcome = curve.decide(curves, objective, limits)
     except budget.Infeasible:
-        # several limits at once may leave only groupings that no prices lead to
+        # with several limits, the only feasible groupings may be ones that no prices lead to
         CASES["unreached"] += bool(feasible)
         CASES["infeasible"] += 1
         assert len(names) > 1

@@ -1,4 +1,4 @@
-"""The grouping of one table equals brute force over all groupings on the grid, on every case that hypothesis can think of."""
+"""The grouping of one table equals brute force over all groupings on the grid, for every case that hypothesis generates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.planner.made import TAKEN_AT, MadeLeaf, MadeSnapshot, MadeTable, day_
 
 pytestmark = pytest.mark.xdist_group(
     "planner-group"
-)  # what a property counted is looked at by a test after it
+)  # a later test in the same process checks what a property counted
 
 CASES: Counter[str] = Counter()
 NOW = date(2026, 7, 1)
@@ -36,13 +36,13 @@ HOT = NOW - timedelta(days=31)
 class Piece:
     low: date
     high: date
-    lanes: list[int]  # bytes, 0 is empty
+    lanes: list[int]  # bytes; 0: empty
     storage: str = "ao_column"
     default: bool = False
 
 
 def cell(grain: str, at: date) -> tuple[date, date]:
-    """The calendar, once more, by other means than the planner's."""
+    """The cell of a grain that contains a date, calculated independently of the planner."""
     if grain == "day":
         return at, at + timedelta(days=1)
     if grain == "week":
@@ -69,7 +69,7 @@ def rows_files(storage: str, filled: bool, lane: bool, deep: bool) -> tuple[floa
 
 
 class Brute:
-    """The cheapest grouping by trying them all; costs written down afresh."""
+    """The cheapest grouping by trying all of them, with an independent calculation of the costs."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Brute:
         return float((p.high - p.low).days * 2.0 ** (-max(0.0, age) / 60.0))
 
     def legal(self, i: int, j: int) -> bool:
-        """Whether pieces i…j-1 may become one."""
+        """Whether pieces i…j-1 may be merged."""
         if any(not self.joined[k] for k in range(i + 1, j)):
             return False
         for grain, age in self.grains.items():
@@ -118,7 +118,7 @@ class Brute:
             if self.pieces[j - 1].high > high:
                 continue
             if i > 0 and self.joined[i] and self.pieces[i - 1].low >= low:
-                continue  # the cell holds more before it
+                continue  # the cell contains another piece before
             if j < len(self.pieces) and self.joined[j] and self.pieces[j].high <= high:
                 continue
             return True
@@ -279,7 +279,7 @@ def test_equals_brute_force(
     (chunk,) = reader.chunks()
     problem = group.prepare(chunk, now=reader.now, column_share=0.25)
     price = resources.prices(weights, gain)
-    # the same answer however many prices are asked for at once, and table by table
+    # the result is the same for any number of prices at once, and table by table
     solved = group.solve(problem, np.stack([price, resources.prices(weights, 7.0), price], axis=1))
     single = group.solve(problem, np.tile(price, (len(problem.roots), 1)), per_table=True)
     assert np.array_equal(solved.totals[:, :, 0], solved.totals[:, :, 2])
@@ -317,7 +317,7 @@ def test_seconds_are_copying_and_ddl() -> None:
 
 
 def test_cases_are_many(capsys: pytest.CaptureFixture[str]) -> None:
-    """Runs after the property: says how much was compared."""
+    """Runs after the property, and prints how many cases were compared."""
     if not CASES:
         pytest.skip("the property did not run in this process")
     with capsys.disabled():

@@ -1,4 +1,4 @@
-"""Plans of live servers: tables of all shapes, and a predicted gain held against the catalogs."""
+"""Plans of live servers: tables of all shapes, and a predicted gain compared with the catalogs."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _rows(dsn: str) -> int:
 
 @pytest.mark.parametrize("generation", ["gp6", "gp7"])
 def test_promised_rows_are_there(generation: str, request: pytest.FixtureRequest) -> None:
-    """One planned merge of numbers done by hand: catalog rows on a segment fall by exactly what the plan says."""
+    """One planned merge, done with DDL of the test: catalog rows on a segment decrease by exactly the number in the plan."""
     dsn, snapshot = request.getfixturevalue(generation)
     step = next(s for s in planned(snapshot)["numbers"].steps if isinstance(s, Merge))
     before = _rows(dsn)
@@ -137,7 +137,7 @@ def test_promised_rows_are_there(generation: str, request: pytest.FixtureRequest
         )
         if (
             generation == "gp6"
-        ):  # a migration exchanges: the leaf it leaves was made as a plain table, with an array type
+        ):  # a migration exchanges the partition: the remaining leaf was created as a plain table, with an array type
             conn.execute("CREATE TABLE stage (LIKE numbers) DISTRIBUTED BY (id)")
             conn.execute(
                 f"ALTER TABLE numbers EXCHANGE PARTITION {step.partition} WITH TABLE stage"
@@ -161,11 +161,9 @@ def test_postgres(pg: tuple[str, Snapshot]) -> None:
     assert grains("defaulted") == [31, 9]
     assert "foreign key" in tables["referenced"].alone
     assert "hash" in tables["hashed"].alone
-    assert grains("several") == [
-        2
-    ]  # from 0 to 2; the last one of the four is where writing goes on
-    assert grains("zoned") == [30]  # midnights in Moscow
-    assert grains("spelled") == [30]  # 20250101 … is a calendar too
+    assert grains("several") == [2]  # from 0 to 2; new rows go to the last one of the four
+    assert grains("zoned") == [30]  # bounds are midnights in Moscow
+    assert grains("spelled") == [30]  # 20250101 … are dates, too
     assert tables["spelled"].axis == "dates as 8-digit numbers"
     assert grains("numbers") == [10, 20, 10, 5, 2]
 
@@ -191,7 +189,7 @@ externalise_after = "100d"
 def check_policy(
     snapshot: Snapshot, tmp_path: Path, greenplum: bool, *, classic: bool = False
 ) -> None:
-    """Lists put together, a level that prunes nothing, a table too small, cold leaves outside: as text, explained, as a file."""
+    """Check merged lists, a level without pruning, a small table and cold leaves: in the text, the explanations and the plan file."""
     rules = tmp_path / "policy.toml"
     rules.write_text(POLICY)
 
@@ -211,7 +209,7 @@ def check_policy(
     steps = {t.table: t.steps for t in plan.tables}
     assert [type(s) for s in steps["small"]] == [Unpartition]
     flat = [s for s in steps["single"] if isinstance(s, Flatten)]
-    assert len(flat) == (0 if classic else 1)  # Greenplum 6 cannot
+    assert len(flat) == (0 if classic else 1)  # Greenplum 6 does not support it
     assert all([n.bound for n in s.new] == [u.bound for u in s.units] for s in flat)
     (lists,) = steps["listed"]
     assert isinstance(lists, Merge)
@@ -229,7 +227,7 @@ def check_policy(
     assert "merge into one group of" in call("--explain", "public.listed")
     daily = call("--explain", "public.daily")
     assert ("old enough for external files" in daily) == greenplum
-    # under a limit that leaves no room nothing is rewritten, and it is said
+    # under a limit of 0, nothing is rewritten, and the text reports it
     tight = call("--max-rewrite", "0")
     assert "Not planned although the policy requires it" in tight.replace("\n", " ")
 
@@ -250,7 +248,10 @@ def test_what_a_policy_asks_for_on_postgres(pg: tuple[str, Snapshot], tmp_path: 
 def test_pg_partman_follows_the_grain(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """A set as pg_partman makes it: what it would go on making is as the merges are, as far ahead as now; its retention is heeded."""
+    """A partition set of pg_partman.
+
+    Its new settings create partitions of the merged length, as far ahead as before, and merges respect its retention.
+    """
     dsn = fresh_database(request.getfixturevalue(fixture), "plan_partman")
     version = partman(dsn)
     say = "'public.t', 'd', 'native', 'daily'" if version == 4 else "'public.t', 'd', '1 day'"
@@ -270,14 +271,14 @@ def test_pg_partman_follows_the_grain(
         assert isinstance(step, Reconfigure)
         assert step.maker == "pg_partman"
         assert int(step.version.split(".")[0]) == version
-        # ten days ahead are two weeks; what retention says stays
+        # ten days ahead become two weeks; the retention does not change
         assert step.wanted == {"partition_interval": "1 week", "premake": "2"}
         assert (step.now["premake"], step.now["retention"]) == ("10", "120 days")
         merges = [s for s in table.steps if isinstance(s, Merge)]
         assert {s.grain for s in merges} == {"week"}
-        assert len(merges) in (11, 12)  # between 40 days and the retention of 120
+        assert len(merges) in (11, 12)  # between the age of 40 days and the retention of 120 days
         past = next(x for x in table.left if "retention" in x.reason)
-        assert past.leaves in (79, 80, 81)  # the days before those 120, as the hour has it
+        assert past.leaves in (79, 80, 81)  # older than 120 days; depends on the hour
         asked = planned(snapshot, grains={"week": 40}, hot_days=30, keep="90d")["t"].steps[-1]
         assert isinstance(asked, Reconfigure)
         assert asked.wanted["retention"] == "90 days"
@@ -286,7 +287,7 @@ def test_pg_partman_follows_the_grain(
         )
         assert "pg_partman maintains 1 table that would be merged" in note
     with psycopg.connect(dsn, autocommit=True) as conn:
-        # the server takes what is proposed, as it stands
+        # the server accepts the proposed settings unchanged
         said = ", ".join(f"{name} = '{value}'" for name, value in step.wanted.items())
         conn.execute(f"UPDATE partman.part_config SET {said} WHERE parent_table = 'public.t'")
         found = conn.execute(
@@ -296,7 +297,7 @@ def test_pg_partman_follows_the_grain(
 
 
 def test_unknown_dependents_are_not_none(pg_dsn: str, tmp_path: Path) -> None:
-    """Where what hangs on partitions could not be read, nothing is planned, and the reason says so."""
+    """If dependent objects of partitions could not be read, nothing is planned, and the reason states it."""
     dsn = fresh_database(pg_dsn, "plan_unread")
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE t (id int, d date) PARTITION BY RANGE (d)")
@@ -333,7 +334,7 @@ def test_unknown_dependents_are_not_none(pg_dsn: str, tmp_path: Path) -> None:
 def test_partitions_that_are_partitioned_and_have_none(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """They are kept wherever they are, and their neighbours are merged; the planner once stopped at the last one."""
+    """Partitioned partitions without partitions are kept, and their neighbours are merged. The planner once stopped at the last one."""
     dsn = fresh_database(request.getfixturevalue(fixture), "plan_hollow")
     hollow = (0, 7, 8, 30, 59)
     with psycopg.connect(dsn, autocommit=True) as conn:

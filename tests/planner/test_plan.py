@@ -1,4 +1,4 @@
-"""Whole plans: what they cover, what they never do, golden outputs, and every refusal."""
+"""Complete plans: what they cover, what they never do, golden outputs, and every refusal."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def check_plan(full: Plan, snapshot: Any) -> None:
-    """What holds for every plan: leaves once, bounds whole, no gaps, defaults untouched, names that fit, sums that add up."""
+    """Check what is true for every plan.
+
+    Each leaf occurs once, bounds are kept and have no gaps, default partitions are unchanged, names fit, and sums are correct.
+    """
     for table in full.tables:
         seen: set[int] = set()
         kept = {
@@ -70,7 +73,7 @@ def check_plan(full: Plan, snapshot: Any) -> None:
             if isinstance(step, Merge):
                 leaves -= len(step.leaves) - len(step.new)
                 sizes = [leaf.bytes for leaf in step.leaves]
-                if None not in sizes:  # what is not known is not known of the new one
+                if None not in sizes:  # an unknown size is unknown for the new leaf, too
                     assert sum(size or 0 for size in sizes) == sum(n.bytes or 0 for n in step.new)
                 for new in step.new:
                     assert len(new.name.encode()) <= 63
@@ -78,7 +81,7 @@ def check_plan(full: Plan, snapshot: Any) -> None:
                     names.add(new.name)
                 if step.lower is None:
                     continue
-                # neighbours touch, and the merged bound is exactly their union
+                # neighbours are adjacent, and the merged bound is exactly their union
                 kind = (
                     Family.DATE
                     if "date" in step.bound or "-" in (step.lower.value or "")
@@ -168,7 +171,7 @@ def daily(
 
 
 def flat_table(generation: str) -> MadeSnapshot:
-    """Days that have one partition each below them."""
+    """A table of days with one subpartition each."""
     days = daily(20, classic=generation == "gp6")
     return MadeSnapshot(
         [MadeTable("flat", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in days])],
@@ -250,7 +253,7 @@ def test_golden_text() -> None:
 
 
 def test_storage_options_of_heap_tables_are_lost_without_other_properties() -> None:
-    """Only tables with such options are looked at step by step."""
+    """Only tables with such options are examined step by step."""
     tables = [
         MadeTable(name, daily(60, date(2024, 1, 1)), storage="heap") for name in ("with", "without")
     ]
@@ -267,7 +270,7 @@ def test_storage_options_of_heap_tables_are_lost_without_other_properties() -> N
 
 
 def test_drops_stand_apart_in_the_text() -> None:
-    # filled in spring, an empty leaf of 2024 that nothing can be joined with, made ahead until 2029: the snapshot is of July 2026
+    # filled in spring, an empty leaf of 2024 that cannot be merged, empty ones up to 2029: the snapshot is of July 2026
     gap, ahead = (
         daily(1, date(2024, 1, 15), filled=False, bytes=0),
         daily(1200, date(2026, 7, 1), filled=False, bytes=0),
@@ -296,11 +299,9 @@ def test_drops_stand_apart_in_the_text() -> None:
         date.fromisoformat(str(u.lower.value)) for s in steps["bare"] for u in s.units if u.lower
     ]
     assert sum(d < now for d in dropped) == 1
-    # nothing between the hot window and the horizon
+    # no leaf between the hot window and the horizon
     assert not [d for d in dropped if now - 31 * day <= d + day and d < now + 400 * day]
-    assert (
-        sum(d >= now for d in dropped) == 1200 - 401
-    )  # the leaf that the horizon falls into stays
+    assert sum(d >= now for d in dropped) == 1200 - 401  # the leaf that contains the horizon stays
     assert any("the server would reject them" in text for text in steps["bare"][0].rests_on)
     assert any("go to the default partition" in text for text in steps["with_default"][0].rests_on)
     kept = make(
@@ -328,7 +329,7 @@ def test_golden_explain(name: str) -> None:
 
 
 def test_golden_json() -> None:
-    # a few leaves of every kind of step
+    # a few leaves for every kind of step
     small = MadeSnapshot(
         [
             MadeTable(
@@ -377,7 +378,7 @@ def test_a_plan_file_is_read_as_it_was_made() -> None:
         plan_file.write(planned.plan, planned.tables(), pieces.append)
         assert plan_file.read("".join(pieces)) == planned.full()
         kinds |= {type(step).__name__ for table in planned.full().tables for step in table.steps}
-    # the others need what a made snapshot does not have: tests/migration writes and reads those
+    # other steps need properties that made snapshots do not have: tests/migration writes and reads them
     assert kinds >= {kind.__name__ for kind in get_args(op.AnyStep)} - {"Convert", "Reconfigure"}
 
 
@@ -530,7 +531,7 @@ def test_contradicting_limits_say_what_can_be_reached() -> None:
     ) as told:
         make(snapshot, target_leaves=40, max_rewrite="700MB")
     least = int(told.value.hint.split(" about ")[1].split(" ")[0])
-    # what is said can be had, and not one leaf less
+    # the limit in the hint is feasible, and one leaf less is not
     assert (
         round(make(snapshot, target_leaves=least, max_rewrite="700MB").plan.after.leaves) == least
     )
@@ -555,7 +556,7 @@ def test_whole_tables_keep_the_limits() -> None:
         }, planned
 
     assert names()[0] == {"small_0", "small_1", "small_2"}
-    # the smallest first, and what is left of the limit is for merging
+    # the smallest tables first; the rest of the limit is used for merges
     done, planned = names(max_rewrite="60MB")
     assert done == {"small_0", "small_1"}
     assert any("would exceed max_rewrite (1 table)" in note for note in planned.plan.notes)
@@ -663,7 +664,7 @@ def test_without_sizes() -> None:
     assert full.after.leaves < full.before.leaves
     named = make(snapshot, Policy(default=Rule(grains={"month": 0}))).full()
     merges = [s for s in named.tables[0].steps if isinstance(s, Merge)]
-    assert len(merges) == 5 - 1  # May holds the hot edge
+    assert len(merges) == 5 - 1  # the edge of the hot window is in May
     assert all(m.cost.bytes is None for m in merges)
     assert "has no sizes" in failure(snapshot, max_rewrite="1TB").message
 
@@ -708,7 +709,7 @@ def test_command(app: typer.Typer, tmp_path: Path) -> None:
 def test_workload_decides(tmp_path: Path) -> None:
     from gpcatalog.planner import workload
 
-    # AOCO files large enough that merging is about what queries read
+    # AOCO files so large that the bytes that queries read decide about merges
     snapshot = MadeSnapshot([MadeTable("t", daily(120, bytes=1 << 30))])
     single = tmp_path / "single.sql"
     single.write_text(
@@ -741,7 +742,7 @@ def test_workload_decides(tmp_path: Path) -> None:
 
 
 def test_limits_have_the_numbers_of_an_audit() -> None:
-    """One word, one number: what a plan reports before its steps is what an audit reports now."""
+    """The figures of limits before a plan are those that an audit of the same snapshot reports."""
     with Snapshot(Path(__file__).parents[2] / "fixtures/greenplum6.gpcatalog") as snapshot:
         report = build(snapshot)
         found = plan_snapshot(
@@ -775,7 +776,7 @@ def test_files_of_hosts_with_different_numbers_of_segments() -> None:
 def test_both_ways_to_merge_where_the_server_has_one(
     app: typer.Typer, tmp_path: Path, generation: str, number: int
 ) -> None:
-    """The time is that of the merges alone, and readers wait for a part of it."""
+    """The times are those of the merges only, and readers wait for a part of them."""
     specs = [replace(s, storage="heap") for s in synthetic.published(4000, 5)]
     file = synthetic.write(tmp_path / "s.gpcatalog", specs, generation=generation)
     with Snapshot(file) as snapshot:

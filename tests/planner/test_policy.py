@@ -1,4 +1,4 @@
-"""Sizes and periods of policies, and which tables a plan names as changed."""
+"""Sizes and periods in policies, and which tables a plan lists as changed."""
 
 from __future__ import annotations
 

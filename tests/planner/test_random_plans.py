@@ -1,7 +1,7 @@
-"""Whole plan files of tables and policies made at random, compared with files: nothing of a plan changes unnoticed.
+"""Complete plan files of random tables and policies, compared with golden files, so that each change of a plan is noticed.
 
-That plans keep what they promise is tried on thousands of others (test_plan.py); here stands what they are.
-GPCATALOG_TEST_UPDATE=1 pytest tests/planner/test_random_plans.py    writes them anew; look at the difference before you commit it
+test_plan.py checks properties of thousands of other plans; this module checks the plans themselves.
+GPCATALOG_TEST_UPDATE=1 pytest tests/planner/test_random_plans.py    writes the files again; check the difference before a commit
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SEEDS = 24
 
 
 def lines(text: str) -> str:
-    """A plan file with a table on a line, and a step on a line."""
+    """A plan file with one table or step per line."""
     plan = json.loads(text)
     tables = plan.pop("tables")
     del plan["made_at"], plan["gpcatalog_version"]
@@ -38,7 +38,7 @@ def lines(text: str) -> str:
 
 
 def rounded(value: Any) -> Any:
-    """Floating point numbers with 12 digits: the last ones are the processor's."""
+    """Floating point numbers with 12 digits, because the last digits depend on the processor."""
     if isinstance(value, float):
         return float(f"{value:.12g}")
     if isinstance(value, dict):
@@ -46,11 +46,11 @@ def rounded(value: Any) -> Any:
     return [rounded(one) for one in value] if isinstance(value, list) else value
 
 
-EXPLAINED = 12  # rows of a table's explanation that are kept: alike rows count once
+EXPLAINED = 12  # rows of a table's explanation that are compared: equal rows count once
 
 
 def explained(planned: PlanResult, root: Root) -> list[str]:
-    """What becomes of the parts of a table, and why, without the bars."""
+    """What happens to the parts of a table and the reasons, without the bars."""
     rows = Explainer(planned, root).rows()
     told = {
         (

@@ -1,4 +1,4 @@
-"""Time of statements before and after a plan."""
+"""Times of statements before and after a plan."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_pace_of_the_active_probe(tmp_path: Path) -> None:
 
 
 def planned(timings: list[dict[str, object]], *, filled: bool = True, days: int = 90) -> Plan:
-    """A plan of a table of daily leaves, merged into months, beside one that stays."""
+    """Plan a table of daily leaves, to be merged into months, and a table that does not change."""
     leaves = [
         MadeLeaf(
             day_range(
@@ -152,7 +152,7 @@ def test_clients_before_and_after() -> None:
     rows = 10_000 - (plan.before.rows - plan.after.rows)
     share = max(rows / 10_000, (left + 3) / 93)
     assert times["DBeaver"].after == pytest.approx(0.001 + share, abs=1e-3)
-    assert times["ODBC"].after == times["ODBC"].before == 0.0005  # all of it is the way there
+    assert times["ODBC"].after == times["ODBC"].before == 0.0005  # all of it is the round trip
 
 
 def test_rows_of_hostile_snapshots() -> None:
@@ -175,4 +175,4 @@ def test_a_measured_plan_counts_more() -> None:
 def test_nothing_changes() -> None:
     plan = planned([timing("client", 100.0, subject="JDBC", leaves=2)], days=1)
     assert [(t.subject, t.before) for t in plan.times] == [("JDBC", 0.1)]
-    assert plan.times[0].after == pytest.approx(0.1, rel=0.01)  # one leaf is stored in another way
+    assert plan.times[0].after == pytest.approx(0.1, rel=0.01)  # one leaf is stored differently

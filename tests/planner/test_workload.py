@@ -1,4 +1,4 @@
-"""What statements ask of a key, as PostgreSQL itself selects it."""
+"""Conditions of statements on a partition key, compared with the rows that PostgreSQL selects."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def asked(folder: Path, *statements: str) -> workload.Workload:
 
 
 def chosen(one: KeyPredicate) -> set[date]:
-    """The days of an interval."""
+    """The days that a predicate selects."""
     low = date.fromisoformat(one.low[:10]) if one.low else None
     high = date.fromisoformat(one.high[:10]) if one.high else None
     return {
@@ -140,7 +140,7 @@ def test_calls_of_a_file_of_statistics(tmp_path: Path) -> None:
     assert (found.understood, found.statements) == (2, 3)
     assert [one.calls for one in found.of("S", "T", "D")] == [7.0, 1.0]
     assert found.of("other", "t", "d")[0].calls == 1.0
-    assert "2 of 3 statements" in found.said
+    assert "2 of 3 statements" in found.description
 
 
 def test_joins_and_aliases(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_joins_and_aliases(tmp_path: Path) -> None:
     file = tmp_path / "joins.sql"
     file.write_text(
         "SELECT 1 FROM t a JOIN u b ON a.d = b.d AND b.d > '2026-01-02' WHERE a.d = '2026-01-03';"
-        "SELECT 1 FROM t, u WHERE d = '2026-01-03'"  # which of the two is not said
+        "SELECT 1 FROM t, u WHERE d = '2026-01-03'"  # it is unknown which of the two tables is meant
     )
     found = workload.read(str(file), snapshot)
     assert (found.understood, found.statements) == (1, 2)

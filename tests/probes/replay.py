@@ -1,8 +1,8 @@
-"""Answers of a live server to every probe of one audit, kept as data and given again without the server.
+"""Record the answers of a live server to every probe of an audit, and replay them without the server.
 
-`RecordingSession` stands before a live session and keeps what it answers; `ReplaySession` gives the same answers, so that the
-whole way from a probe's rows to the snapshot runs on machines without that server. Answers are found by the probe's name
-and given in the order in which they came: the text of a probe may change, what it returns may not.
+`RecordingSession` wraps a live session and records its answers; `ReplaySession` returns the same answers, so that the
+complete path from the rows of a probe to the snapshot is tested on machines without that server. Answers are found by the
+probe's name and returned in the recorded order. The text of a probe may change, but not what it returns.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from tests.recorded import Recording
 
 
 def collected(session: Any, target: Path) -> Path:
-    """The snapshot of a session that records or replays: what an audit reads as long as there is time is read to its end, so that the
-    questions are the same on a slower machine.
+    """Collect a snapshot in a session that records or replays.
+
+    Parts that an audit reads only while there is time are read completely, so that the statements are the same on a slower machine.
     """
     with patch.object(collect, "RECONCILE_SHARE", 1e6):
         return collect.collect(session, target)
@@ -41,7 +42,7 @@ _TYPES: dict[str, tuple[type, Any, Any]] = {
 
 
 def encoded(value: Any) -> Any:
-    """A value of a row as JSON has it: what JSON does not have as {"$type": text}."""
+    """A value of a row in JSON; a value that JSON does not support is {"$type": text}."""
     for name, (kind, write, _) in _TYPES.items():
         if isinstance(value, kind):
             return {f"${name}": write(value)}
@@ -53,7 +54,7 @@ def encoded(value: Any) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """The value of which `encoded` made this."""
+    """Reverse `encoded`."""
     if isinstance(value, list):
         return [decoded(x) for x in value]
     if isinstance(value, dict):
@@ -65,7 +66,7 @@ def decoded(value: Any) -> Any:
 
 
 class Answers:
-    """Answers by what was asked, in order. An answer is {"rows"}, {"csv"} or {"failed"}."""
+    """Recorded answers by probe or statement, in order. An answer is {"rows"}, {"csv"} or {"failed"}."""
 
     def __init__(self) -> None:
         self.kept: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -77,7 +78,7 @@ class Answers:
             self.kept[asked].append(answer)
 
     def give(self, asked: str) -> dict[str, Any]:
-        """The next answer; the last one for ever. Raises KeyError for what was never asked."""
+        """Return the next answer; the last one is repeated. Raises KeyError if no answer was recorded."""
         with self._lock:
             answers = self.kept.get(asked)
             if not answers:
@@ -87,7 +88,7 @@ class Answers:
             return answers[min(number, len(answers) - 1)]
 
     def add_to(self, recording: Recording, hidden: dict[str, str]) -> None:
-        """Put all answers into a recording. hidden: texts of this machine, and what is written instead."""
+        """Add all answers to a recording. hidden: texts of this machine, and their replacements."""
         for asked, answers in sorted(self.kept.items()):
             for answer in answers:
                 text = json.dumps([asked, answer])
@@ -102,13 +103,13 @@ class Answers:
 
 
 def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Rows with the names of their columns once."""
+    """Rows as lists, with the column names only once."""
     names = list(rows[0]) if rows else []
     return {"columns": names, "rows": [[encoded(row[name]) for name in names] for row in rows]}
 
 
 class RecordingSession(Session):
-    """A live session whose answers are kept. prefix: "utility " for that of the entry instance alone."""
+    """A live session whose answers are recorded. prefix: "utility " for a session of the coordinator alone."""
 
     def __init__(self, live: Session, answers: Answers, prefix: str = "") -> None:
         self.live, self.answers, self.prefix = live, answers, prefix
@@ -164,7 +165,7 @@ class RecordingSession(Session):
 
 
 class ReplaySession(Session):
-    """A session without a server: every probe gets the answer that was recorded."""
+    """A session without a server: every probe returns its recorded answer."""
 
     def __init__(self, answers: Answers, prefix: str = "") -> None:
         (known,) = answers.kept["session"]

@@ -1,4 +1,4 @@
-"""Ages of transactions on every instance: compared with what each instance says to a session of its own."""
+"""Ages of transactions on every instance, compared with the ages that each instance returns in a session of its own."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.conftest import binaries_of, fresh_database
 from tests.live_report import report_of
 
 BURNED = 5000
-# every block with a handler that writes is a transaction of its own
+# each block that writes and has an exception handler is a separate transaction
 BURN = f"""
     CREATE TEMP TABLE burned (a int);
     DO $$ BEGIN FOR i IN 1..{BURNED} LOOP
         BEGIN INSERT INTO burned VALUES (i); EXCEPTION WHEN division_by_zero THEN NULL; END;
     END LOOP; END $$;
 """
-AROUND = 200  # transactions that may begin between two looks
+AROUND = 200  # transactions that may begin between two measurements
 
 
 def of_databases(conn: psycopg.Connection) -> dict[str, int]:
@@ -106,8 +106,8 @@ def test_every_instance_has_its_own_age(
         for name, age in ages.items():
             assert 0 <= said[content][name] - age <= AROUND, (content, name)
     assert truth[worst]["aged"] >= before + BURNED
-    # Other tests of this session may have aged the coordinator by more: what comes first is
-    # the oldest by the instances' own word.
+    # Other tests of this session may have aged the coordinator more. The first row is the
+    # oldest according to the instances themselves.
     first = next(a for a in report.ages or () if a.kind == "database")
     oldest = max(max(ages.values()) for ages in truth.values())
     assert 0 <= first.xid_age - oldest <= AROUND
@@ -122,7 +122,7 @@ def test_every_instance_has_its_own_age(
 
 
 def xid_consumed(conn: psycopg.Connection, said: list[str]) -> bool:
-    """Begin a transaction that takes a number; False where the server refuses it. said: its warnings."""
+    """Begin a transaction with a transaction ID; False if the server refuses it. said: the warnings of the server."""
     try:
         conn.execute("SELECT txid_current()")
     except psycopg.errors.ProgramLimitExceeded as e:
@@ -131,14 +131,14 @@ def xid_consumed(conn: psycopg.Connection, said: list[str]) -> bool:
     return True
 
 
-TABLES = 2000  # whose forced VACUUM takes longer than to connect and lock one of them
-TRIES = 3  # where the forced VACUUM was faster all the same
+TABLES = 2000  # a forced VACUUM of them takes longer than to connect and lock one of them
+TRIES = 3  # repetitions if the forced VACUUM was faster anyway
 
 
 def said_near(version: str, limit: str) -> tuple[int, int, list[str]] | None:
-    """The number of the next transaction is set a few before a limit: (limit, age at which the server says it, what it says).
+    """Set the next transaction ID a few before a limit; return (limit, age at which the server warns or refuses, its messages).
 
-    None if the forced VACUUM made the database younger before it could be kept from that.
+    None if the forced VACUUM advanced the database before a lock could prevent it.
     """
     settings = {"autovacuum": "off", "max_connections": "20"}
     with PrivateServer(binaries=binaries_of(version), settings=settings) as server:
@@ -149,7 +149,7 @@ def said_near(version: str, limit: str) -> tuple[int, int, list[str]] | None:
         wanted = getattr(wraparound.transactions(f"pg{row[1]}", {}), limit)
         following = row[0] + wanted - 5
         server.stop()
-        # the file that holds the state of these transactions: 4 in a byte, 32 pages in a file
+        # the file with the status of these transactions: 4 per byte, 32 pages per file
         status = server.data / "pg_xact" / f"{following // (8192 * 4 * 32):04X}"
         status.write_bytes(bytes(8192 * 32))
         process.hand_over(server.folder)

@@ -1,4 +1,4 @@
-"""Auxiliary relations of append-optimized tables, compared with what the server itself leaves of them after VACUUM FULL."""
+"""Auxiliary relations of append-optimized tables, compared with their size after VACUUM FULL."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SIZES = (
 
 @contextmanager
 def no_row_may_go(dsn: str) -> Iterator[None]:
-    """A transaction that may still need every row: nothing is pruned while it lasts."""
+    """A transaction that may still need every row: no row is removed while it lasts."""
     with psycopg.connect(dsn) as conn:
         conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         for table in TOUCHED:
@@ -113,7 +113,7 @@ def test_what_is_needed_is_what_the_server_leaves(
     for a in large.values():
         if f"{a.relation};" in file.read_text():
             assert left[a.worst_content, a.relation] == a.worst_needed, a
-    # the table is as it was, and can be changed
+    # the table is unchanged, and can be changed
     assert contents(dsn) == rows
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute(CHANGE)
@@ -143,7 +143,7 @@ def test_one_that_is_held_is_not_waited_for(
     kind = next(k for k in report.auxiliary.kinds if k.kind == BLOCK_DIRECTORY)
     assert kind.reclaimable is None
     note = next(c for c in report.coverage if c.probe == "auxiliary_rows")
-    assert note.status == "busy"  # not "timed out": nothing waited for the lock
+    assert note.status == "busy"  # not "timed out": no session waited for the lock
     assert "AccessExclusiveLock" in note.reason
     assert f"VACUUM FULL {directory.relation};" not in script(report)
 
@@ -185,7 +185,7 @@ def test_what_is_not_measured_is_unknown(
 
 @pytest.mark.greenplum
 def test_a_role_without_rights_on_rows(gp7_dsn: str, tmp_path: Path) -> None:
-    """On Greenplum 7, a role that may list directories but is no superuser."""
+    """On Greenplum 7: a role that may list directories but is not a superuser."""
     dsn = fresh_database(gp7_dsn, "lister")
     bloated(dsn)
     with psycopg.connect(dsn, autocommit=True) as conn:

@@ -1,4 +1,4 @@
-"""What is read of a table costs what its own partitions cost, or is read once for all tables."""
+"""Reading a table costs in proportion to its own partitions, or one statement reads all tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from gpcatalog.model.names import oid_array
-from gpcatalog.probes.by_table import TOGETHER, ByTable
+from gpcatalog.probes.by_table import BATCH_PROBE, ByTable
 from gpcatalog.probes.connection import ProbeFailed, Session, Timeouts, connect
 from tests.conftest import fresh_database
 from tests.probes.test_reachable import nodes
@@ -33,7 +33,7 @@ def _oid(conn: psycopg.Connection[Any], name: str) -> int:
 
 @pytest.fixture(params=["pg_dsn", "pgnew_dsn", "pg19_dsn"])
 def crowded(request: pytest.FixtureRequest) -> Iterator[tuple[psycopg.Connection[Any], str]]:
-    """A database with a small table, and one that has most rows of the catalogs."""
+    """A database with a small table, and a table that has most rows of the catalogs."""
     dsn = fresh_database(request.getfixturevalue(request.param), "by_table")
     columns = ", ".join(f"c{n} text" for n in range(12))
     with psycopg.connect(dsn, autocommit=True) as conn:
@@ -90,7 +90,7 @@ def test_other_tables_cost_nothing(
 
 @pytest.fixture(params=SERVERS)
 def tied(request: pytest.FixtureRequest) -> tuple[str, int, int]:
-    """A database with two partitioned tables: the second one has a column of the first one's row type. Object IDs of both."""
+    """A database with two partitioned tables, the second with a column of the first one's row type; and the OIDs of both."""
     dsn = fresh_database(request.getfixturevalue(request.param), "by_table_tied")
     classic = request.param == "gp6_dsn"
     with psycopg.connect(dsn, autocommit=True) as conn:
@@ -109,10 +109,10 @@ def tied(request: pytest.FixtureRequest) -> tuple[str, int, int]:
 def test_together_as_alone(tied: tuple[str, int, int]) -> None:
     dsn, *roots = tied
     with connect(dsn) as session:
-        alone = {root: session.rows(TOGETHER, roots=str(root)) for root in roots}
+        alone = {root: session.rows(BATCH_PROBE, roots=str(root)) for root in roots}
         with mock.patch.object(Session, "rows", autospec=True, side_effect=Session.rows) as asked:
             ask = ByTable([session], roots).rows
-            together = {root: ask(TOGETHER, roots=str(root)) for root in roots}
+            together = {root: ask(BATCH_PROBE, roots=str(root)) for root in roots}
         assert asked.call_count == 1
     assert together == alone
     assert any(r["fact"] == "needed by another object" for r in alone[roots[0]])
@@ -122,7 +122,7 @@ def test_an_audit_names_what_another_partitioned_table_needs(tied: tuple[str, in
     dsn, first, _ = tied
     with connect(dsn) as session:
         facts = session.rows("partition_facts")
-        alone = session.rows(TOGETHER, roots=str(first))
+        alone = session.rows(BATCH_PROBE, roots=str(first))
     wanted = [(r["oid"], r["detail"]) for r in alone if r["fact"] == "needed by another object"]
     assert wanted
     assert wanted == sorted(
@@ -141,6 +141,8 @@ def test_one_by_one_where_together_fails(tied: tuple[str, int, int]) -> None:
         ask = ByTable([session], roots).rows
         holder.execute("LOCK TABLE pg_catalog.pg_rewrite IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(ProbeFailed):
-            ask(TOGETHER, roots=str(roots[0]))
+            ask(BATCH_PROBE, roots=str(roots[0]))
         holder.rollback()
-        assert ask(TOGETHER, roots=str(roots[1])) == session.rows(TOGETHER, roots=str(roots[1]))
+        assert ask(BATCH_PROBE, roots=str(roots[1])) == session.rows(
+            BATCH_PROBE, roots=str(roots[1])
+        )

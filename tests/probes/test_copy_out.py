@@ -1,4 +1,4 @@
-"""Rows of a COPY arrive whole, and whatever ends it, the session goes on."""
+"""Rows of a COPY arrive complete, and the session remains usable, however the COPY ends."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_an_error_at_any_row_is_that_of_the_probe(pg_dsn: str, statement: str, s
 
 
 def test_a_reader_that_stops_leaves_the_session_usable(pg_dsn: str) -> None:
-    """All rows would take days, and no time limit ends the statement."""
+    """Reading all rows would take days, and no timeout ends the statement."""
     with connect(pg_dsn, timeouts=Timeouts(statement_ms=86_400_000)) as session:
         stream = session.stream_csv("SELECT generate_series(1, 10000000000000)")
         assert next(stream).startswith(b"1\n2\n3\n")

@@ -1,4 +1,7 @@
-"""Names that are not UTF-8: any bytes in databases without an encoding (SQL_ASCII), which Greenplum refuses, and ISO-8859-1 there."""
+"""Names that are not UTF-8: any bytes in databases without an encoding (SQL_ASCII).
+
+Greenplum does not allow these databases; there, the names are in ISO-8859-1.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ CLASSIC = b'CREATE TABLE "caf\xe9" (a int, "b\xff" text) DISTRIBUTED BY (a) PART
 
 @pytest.fixture(params=SERVERS)
 def database(request: pytest.FixtureRequest) -> str:
-    """A database with tables named in ISO-8859-1 and in UTF-8."""
+    """A database with tables whose names are encoded in ISO-8859-1 and in UTF-8."""
     dsn = str(request.getfixturevalue(request.param))
     encoding = "LATIN1" if request.param.startswith("gp") else "SQL_ASCII"
     here = dsn.rsplit("dbname=", 1)[0] + "dbname=bytes"
@@ -69,7 +72,7 @@ def test_any_bytes(database: str, tmp_path: Path) -> None:
 
 
 def test_what_is_sent_is_plain_ascii() -> None:
-    """A database of any encoding must be able to read every statement, comments included."""
+    """A database of any encoding must be able to read every statement, including comments."""
     for file in sorted(library.folder().rglob("*")):
         if file.is_file():
             assert file.read_bytes().isascii(), file

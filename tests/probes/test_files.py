@@ -1,4 +1,4 @@
-"""Files as the audit counts them equal what a walk of the data directories finds, on every server and after everything."""
+"""Files as counted by the audit equal the files in the data directories, on every server and after each kind of change."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ NAME = re.compile(r"(?P<temp>t[0-9]*_)?(?P<node>[0-9]+)(?P<fork>_(fsm|vm|init))?
 
 @dataclass
 class Place:
-    """A database on a live server, and where its instances keep their files: content id → data directory."""
+    """A database on a live server, and the data directories of its instances by content ID."""
 
     dsn: str
     data: dict[int, Path]
     greenplum: int  # 0 on PostgreSQL
-    scratch: Path  # a folder the server may use for a tablespace
+    scratch: Path  # a folder that the server may use for a tablespace
 
 
 def _greenplum(request: pytest.FixtureRequest, generation: int) -> Place:
@@ -83,7 +83,7 @@ def server(request: pytest.FixtureRequest) -> Place:
 
 @dataclass
 class Owners:
-    """Who owns which file: (content, temporary, node) → oid, and oid → (root, part)."""
+    """Owners of files: (content, temporary, filenode) → OID, and OID → (root, part)."""
 
     nodes: dict[tuple[int, bool, int], int]
     parts: dict[int, tuple[int, str]]
@@ -92,7 +92,7 @@ class Owners:
 
 
 def owners(conn: psycopg.Connection, place: Place) -> Owners:
-    """Read the slow and plain way, joined here and not by the server."""
+    """Read the owners with simple statements, joined in Python and not by the server."""
 
     def pairs(statement: str) -> list[tuple]:
         return conn.execute(statement).fetchall()
@@ -149,7 +149,7 @@ def owners(conn: psycopg.Connection, place: Place) -> Owners:
 
 
 def walk(place: Place, found: Owners) -> Iterator[tuple[int, bool, int, bool, int]]:
-    """(content, temporary, node, fork, bytes) of every file of a relation, from the directories."""
+    """(content, temporary, filenode, fork, bytes) of every file of a relation, from the directories."""
     for content, data in place.data.items():
         for folder in found.folders:
             for entry in os.scandir(data / folder):
@@ -165,10 +165,10 @@ def walk(place: Place, found: Owners) -> Iterator[tuple[int, bool, int, bool, in
 
 
 def taken(place: Place, folder: Path, *, summed: bool | None = None) -> Snapshot:
-    """A snapshot of the sections that files need; a whole audit takes five times as long.
+    """A snapshot with only the sections that files need; a complete audit takes five times as long.
 
-    summed: the server sums the files, as it does on PostgreSQL and where there are many; None: as it
-            would without a test
+    summed: whether the server sums the files, as on PostgreSQL and if there are many; None: as without a
+            test
     """
     most = 0 if summed else MOST_ROWS
     summed = not place.greenplum if summed is None else summed
@@ -190,7 +190,7 @@ def taken(place: Place, folder: Path, *, summed: bool | None = None) -> Snapshot
 
 
 def compare(place: Place, conn: psycopg.Connection, folder: Path) -> int:
-    """Every number of the section against the directories, summed here and by the server; returns how many files there are."""
+    """Compare every figure of the section with the directories, summed by gpcatalog and by the server; return the number of files."""
     ways = (True, False) if place.greenplum else (True,)
     found = {compare_with(place, conn, folder, summed=summed) for summed in ways}
     assert len(found) == 1
@@ -241,7 +241,7 @@ def compare_with(place: Place, conn: psycopg.Connection, folder: Path, *, summed
             "SELECT oid, files FROM relation WHERE files IS NOT NULL AND kind IN ('leaf', 'table')"
         )
         assert {r["oid"]: r["files"] for r in leaves} == {r["oid"]: main[r["oid"]] for r in leaves}
-        # the lists that tables keep of their files agree with the directory wherever both are had
+        # the segment file lists of tables agree with the directory wherever both are known
         both = snapshot.rows(
             "SELECT d.root, d.content, d.files - d.empty_files AS files, c.files - c.empty_files AS listed FROM file_total c"
             " LEFT JOIN file_total d ON d.basis = 'directory' AND d.root = c.root AND d.content = c.content AND d.part = c.part"
@@ -304,7 +304,7 @@ def test_greenplum_after_everything(cluster: Place, tmp_path: Path) -> None:
             *[FILL.format(table) for table in tables],
             "INSERT INTO mine SELECT n, 'x' FROM generate_series(1, 9) n",
         )
-        # two writers at the same time: the second opens segment files of its own
+        # two writers at the same time: the second creates segment files of its own
         for table in tables:
             other.execute(FILL.format(table))
         for table in tables:
@@ -371,7 +371,7 @@ def test_postgres_after_everything(server: Place, tmp_path: Path) -> None:
         conn.execute("TRUNCATE plain")
         conn.execute("VACUUM FULL parted_1")
         compare(server, conn, tmp_path)
-        # more than 1 GB without writing it: pages that were never written read as zeros, the server takes them as new ones
+        # more than 1 GB without writing it: pages that were never written are read as zeros, which the server accepts as new pages
         conn.execute("CREATE TABLE large (a int)")
         conn.execute("INSERT INTO large VALUES (1)")
         conn.execute("CHECKPOINT")
@@ -404,7 +404,7 @@ NUMBERED = st.builds(
 
 @given(NUMBERED | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12))
 def test_names_are_read_as_the_server_writes_them(name: str) -> None:
-    """Against the pattern here: number, fork, whether it is temporary; every other name is left out."""
+    """Compared with the pattern of this module: filenode, fork, and whether the file is temporary. All other names are left out."""
     read = duckdb.execute(
         f"SELECT temp, node, fork FROM ({file_sums.READ.format(csv='(SELECT 0 AS content, $name AS file, 0 AS size)')})",
         {"name": name},
@@ -512,7 +512,7 @@ def test_orphans_and_missing_files(place: Place, tmp_path: Path, summed: bool | 
         }
         assert (mine[4000000001]["files"], mine[4000000001]["bytes"]) == (2, 5070)
         assert 86400 <= mine[4000000001]["age_seconds"] < 90000
-        # what others create and drop shows, and never as a candidate
+        # files that others create and drop are listed, but never as candidates
         others = [o for o in found if o["node"] < 4_000_000_000]
         assert others
         assert {o["kind"] for o in others} <= {"may be in use", "awaits a checkpoint"}
@@ -541,7 +541,7 @@ def test_orphans_and_missing_files(place: Place, tmp_path: Path, summed: bool | 
 def test_what_changes_between_relations_and_files_is_no_orphan(
     cluster: Place, tmp_path: Path, first: str
 ) -> None:
-    """Dropped, rewritten and created between the two: nothing is a candidate, nothing is missing."""
+    """Tables are dropped, rewritten and created between the two: no file is a candidate or missing."""
     rows = "AS SELECT n AS a FROM generate_series(1, 1000) n"
     with (
         psycopg.connect(cluster.dsn, autocommit=True) as conn,
@@ -557,7 +557,7 @@ def test_what_changes_between_relations_and_files_is_no_orphan(
         collector._relations()
         section = FileSection(session, writer, collector._covered, collector.contents)
         now = session.rows("oldest_transaction")[0]
-        # all that follows would be young
+        # otherwise, all of these files would be too young
         now = {**now, "clock": now["clock"] + 86400, "oldest": None}
         listing = Listing(session, writer, now, summed=False)
         reads = [listing.read_relations, lambda: listing.read_files(session)]
@@ -577,7 +577,7 @@ def test_what_changes_between_relations_and_files_is_no_orphan(
             for name, count, filled in writer.execute("SELECT name, files, filled FROM relation")
         }
         writer.abandon()
-    assert listed[0][0] > 0  # the two differ
+    assert listed[0][0] > 0  # the two listings differ
     # a dropped relation keeps its empty first file until the next checkpoint
     assert kinds <= {"awaits a checkpoint"} | ({"candidate"} if first == "relations" else set())
     assert files["rewritten"] == (None, None)
@@ -587,7 +587,7 @@ def test_what_changes_between_relations_and_files_is_no_orphan(
 def test_a_listing_that_is_interrupted_ends_on_the_server(
     pg_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C while the relations are read: the other session does not go on."""
+    """After Ctrl-C while the relations are read, the other session ends."""
     begun = threading.Event()
 
     def endless(listing: Listing, session: Session) -> None:
@@ -596,7 +596,7 @@ def test_a_listing_that_is_interrupted_ends_on_the_server(
 
     def interrupted(listing: Listing) -> None:
         begun.wait()
-        time.sleep(0.2)  # the statement is under way
+        time.sleep(0.2)  # the statement is running
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Listing, "read_files", endless)
@@ -608,14 +608,14 @@ def test_a_listing_that_is_interrupted_ends_on_the_server(
             listing.begin(session.fresh())
         assert listing._thread is not None
         listing._thread.join(60)
-        assert not listing._thread.is_alive()  # the statement takes a day
+        assert not listing._thread.is_alive()  # the statement would take a day
         writer.abandon()
 
 
 def test_files_that_cannot_be_looked_at_again_have_no_age(
     cluster: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpcatalog.probes.listing.LOOK_SECONDS", -1.0)
+    monkeypatch.setattr("gpcatalog.probes.listing.RECHECK_SECONDS", -1.0)
     with psycopg.connect(cluster.dsn, autocommit=True) as conn:
         found = conn.execute("SELECT pg_relation_filepath('pg_class')").fetchone()
     assert found is not None
@@ -642,7 +642,7 @@ def test_files_that_cannot_be_looked_at_again_have_no_age(
 def test_a_role_without_directories_counts_the_same_main_files(
     cluster: Place, tmp_path: Path, filled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the segment file lists alone, one table a batch and one batch a session: the directories' numbers."""
+    """The segment file lists, read for one table per batch and one batch per session, have the figures of the directories."""
     monkeypatch.setattr("gpcatalog.probes.files.BATCH", 3)
     monkeypatch.setattr("gpcatalog.probes.files.BATCHES_A_SESSION", 1)
     with psycopg.connect(cluster.dsn, autocommit=True) as conn:
@@ -672,7 +672,7 @@ def test_a_role_without_directories_counts_the_same_main_files(
 
 
 def test_files_to_come_are_those_that_come(cluster: Place, tmp_path: Path) -> None:
-    """Files once every empty leaf has rows, and files in each storage, as predicted while empty and as counted when filled."""
+    """Predicted files of filled leaves and of each storage equal the files counted after all leaves are filled."""
 
     def files() -> dict[str, TableFiles]:
         with taken(cluster, tmp_path) as snapshot:
@@ -704,9 +704,9 @@ def test_files_to_come_are_those_that_come(cluster: Place, tmp_path: Path) -> No
                 "ao_column": after[name].as_ao_column,
             }[storage]
         )
-        assert root in (0, 3, 12)  # a root of Greenplum 6 has files of its own
+        assert root in (0, 3, 12)  # on Greenplum 6, a root has files of its own
         assert before[name].when_filled == after[name].when_filled == after[name].files
-    # what a table of one storage says of the others is what the others have
+    # the predictions of a table for other storages are the figures of the other tables
     leaves_only = {storage: after[f"{storage}_t"] for storage in STORAGES}
     assert len({(t.as_ao_column, t.as_ao_row, t.as_heap) for t in leaves_only.values()}) == 1
     column, row = leaves_only["ao_column"], leaves_only["ao_row"]
@@ -739,7 +739,7 @@ def test_a_table_that_came_after_the_listing_is_not_told_empty(pg_dsn: str, tmp_
 
 @pytest.fixture
 def single(pg_dsn: str) -> str:
-    """A database, and in it a role `single` that may have one connection."""
+    """A database, and a role `single` with a connection limit of 1."""
     dsn = fresh_database(pg_dsn, "files_single")
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("DROP ROLE IF EXISTS single")
@@ -748,7 +748,7 @@ def single(pg_dsn: str) -> str:
 
 
 def test_a_connection_that_ended_may_still_count(single: str) -> None:
-    """The server releases what a connection held after the client was told that it ended."""
+    """The server counts a connection for a moment after the client has closed it."""
     holder = psycopg.connect(single, user="single")
     GuardedConnection.ended = time.monotonic()
     threading.Timer(0.3, holder.close).start()
@@ -767,7 +767,7 @@ def test_connections_of_others_are_not_waited_for(single: str) -> None:
 
 
 def test_a_role_with_one_connection_lists_all_the_same(single: str, tmp_path: Path) -> None:
-    """The listing goes on in a session of its own only where one is to be had."""
+    """The listing runs in a session of its own only if another connection is available."""
     with psycopg.connect(single, autocommit=True) as conn:
         conn.execute(
             "GRANT EXECUTE ON FUNCTION pg_ls_dir(text), pg_stat_file(text, boolean) TO single"

@@ -1,4 +1,4 @@
-"""The role that `doctor --create-role` prints sees in an audit what a superuser sees, on every server."""
+"""With the role that `doctor --create-role` prints, an audit reads the same as with a superuser, on every server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unittest import mock
 import psycopg
 import pytest
 
-from gpcatalog.model.file_choice import FileChoice, Which
+from gpcatalog.model.file_choice import FileChoice, FileSelection
 from gpcatalog.probes.catalogs import SUPERUSER_ONLY
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
@@ -23,16 +23,16 @@ from tests.upkeep.test_live import night
 
 ROLE = 'moni"tor 3'
 SERVERS = ("gp6_dsn", "gp7_dsn", "pg12_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn")
-# sections that tell of the audit itself; statistics move while the two audits run
+# sections about the audit itself; statistics change while the two audits run
 OTHERS = ("snapshot", "coverage", "timing", "horizon")
 MOVING = ("dead_tuples", "last_vacuum", "reltuples", "age_seconds")
-# of how many tables the segment file lists are compared with the directories is a matter of the time that the directories took
+# how many segment file lists are compared with the directories depends on the time that the directories took
 COMPARED = ("basis", "catalog")
 
 
 @pytest.fixture(params=SERVERS)
 def dsn(request: pytest.FixtureRequest) -> str:
-    """A database with tables of every kind, conninfo of its superuser."""
+    """A database with tables of every kind, as the conninfo of its superuser."""
     made = fresh_database(request.getfixturevalue(request.param), "monitored")
     with psycopg.connect(made, autocommit=True) as conn:
         zoo.make(conn)
@@ -83,16 +83,16 @@ def test_it_sees_what_a_superuser_sees(dsn: str, tmp_path: Path) -> None:
     with psycopg.connect(mine) as conn, pytest.raises(psycopg.Error):
         conn.execute(
             "SELECT * FROM pg_catalog.pg_statistic"
-        )  # sample values of columns stay closed
+        )  # sample values of columns cannot be read
     wanted, read = _audited(dsn, tmp_path / "superuser.gpcatalog")
     got, status = _audited(mine, tmp_path / "role.gpcatalog")
-    # rows of these two are for superusers only; for others they stay estimates
+    # rows of these two are only for superusers; for other roles, they remain estimates
     assert status == {k: v for k, v in read.items() if k.rpartition(" ")[2] not in SUPERUSER_ONLY}
     assert set(status.values()) <= {"read", "not applicable"}
     assert len(wanted) >= 10
     for section, rows in wanted.items():
         assert got[section] == rows, section
-    # the same of a sample, whose statements are others; of so many tables it always has some
+    # the same with a sample, which uses other statements; it always contains some of so many tables
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("CREATE SCHEMA many")
         if conn.execute("SELECT version() LIKE '%Greenplum%'").fetchone() == (True,):
@@ -107,8 +107,8 @@ def test_it_sees_what_a_superuser_sees(dsn: str, tmp_path: Path) -> None:
                     f"CREATE TABLE many.t{n} PARTITION OF many.t FOR VALUES FROM ({n}) TO ({n + 1})".encode()
                 )
     with mock.patch("gpcatalog.probes.files.FEWEST", 10):
-        wanted, read = _audited(dsn, tmp_path / "s.gpcatalog", FileChoice(Which.SAMPLE))
-        got, status = _audited(mine, tmp_path / "r.gpcatalog", FileChoice(Which.SAMPLE))
+        wanted, read = _audited(dsn, tmp_path / "s.gpcatalog", FileChoice(FileSelection.SAMPLE))
+        got, status = _audited(mine, tmp_path / "r.gpcatalog", FileChoice(FileSelection.SAMPLE))
     assert {read["relation_files of a sample"], status["relation_files of a sample"]} == {"read"}
     assert len(wanted["file_sample"]) > 1
     for section in ("file_total", "file_bucket", "file_sample"):
@@ -122,7 +122,7 @@ def test_it_sees_what_a_superuser_sees(dsn: str, tmp_path: Path) -> None:
 
 
 def test_a_schema_of_another_role_is_not_used(pg_dsn: str) -> None:
-    """Whoever makes gpcatalog_monitor first is not asked: the script stops, and an audit reads nothing of it."""
+    """A schema gpcatalog_monitor that another role created is not used: the script stops, and an audit reads nothing from it."""
     made = fresh_database(pg_dsn, "squatted_monitor")
     with psycopg.connect(made, autocommit=True) as conn:
         conn.execute("CREATE ROLE squatter LOGIN")

@@ -1,4 +1,7 @@
-"""What a role needs: every grant that the doctor names opens its section, and the table of docs/operations.md is what was found here."""
+"""The privileges that a role needs.
+
+Every GRANT that doctor prints makes its section readable, and the table in docs/operations.md agrees with the results here.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ SERVERS = {
     "pg_dsn": "PostgreSQL 15",
     "pgnew_dsn": "PostgreSQL 18",
 }
-# section of the doctor → probes of an audit that read it
+# section of doctor → probes of an audit that read it
 PROBES = {
     "files and their bytes": ("relation_files",),
     "size of pg_statistic": ("catalog_widths pg_statistic", "segment_catalog_rows pg_statistic"),
@@ -33,7 +36,7 @@ PROBES = {
 
 @pytest.fixture(params=SERVERS)
 def place(request: pytest.FixtureRequest) -> tuple[str, str, str]:
-    """Name of the server, conninfo of its superuser, conninfo of a role with nothing but CONNECT."""
+    """Name of the server, conninfo of its superuser, conninfo of a role with no privilege except CONNECT."""
     dsn = fresh_database(request.getfixturevalue(request.param), "privileges")
     with psycopg.connect(dsn, autocommit=True) as conn:
         zoo.make(conn)
@@ -46,7 +49,7 @@ def place(request: pytest.FixtureRequest) -> tuple[str, str, str]:
 
 
 def _seen(dsn: str, tmp_path: Path, name: str) -> tuple[Doctor, dict[str, str]]:
-    """What the doctor says of a role, and status by probe of an audit by it."""
+    """The result of doctor for a role, and the status of each probe of an audit with this role."""
     with connect(dsn) as session:
         found = examine(session)
         path = collect(session, tmp_path / f"{name}.gpcatalog")
@@ -102,7 +105,7 @@ def test_grants_open_what_they_say(place: tuple[str, str, str], tmp_path: Path) 
 
 
 def _table(server: str, before: Doctor) -> None:
-    """The documented column for this server; GPCATALOG_TEST_UPDATE=1 writes it again."""
+    """Check the documented column for this server; GPCATALOG_TEST_UPDATE=1 writes it again."""
     text = PAGE.read_text()
     found = re.search(r"(## Required privileges\n.*?\n)(\| section \|.*?\n)\n", text, re.S)
     assert found is not None

@@ -1,6 +1,6 @@
-"""The statement that looks for code of other roles: its cost grows with the relations, and the planner expects few rows.
+"""The statement that searches for code of other roles: its cost grows with the relations, and the planner expects few rows.
 
-PostgreSQL 19 takes memory for all rows that it expects of a recursive statement: 4.6 GB on a database of 38,000 relations, once.
+PostgreSQL 19 allocates memory for all rows that it expects from a recursive statement: once 4.6 GB, on a database of 38,000 relations.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from gpcatalog.probes.connection import connect
 from tests.conftest import fresh_database
 
 LEAVES = 300
-EXPECTED = 200_000  # rows that the planner may expect of a recursion
-READ = 30  # rows that may be read and thrown away, for each relation
+EXPECTED = 200_000  # rows that the planner may expect from a recursion
+READ = 30  # rows per relation that may be read and discarded
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Read-only is a promise: nothing written, nothing locked above AccessShareLock, nothing waited for, and told what was denied."""
+"""An audit is read-only: it writes nothing, takes no lock above AccessShareLock, does not wait, and reports what was denied."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def database(request: pytest.FixtureRequest) -> str:
 
 
 def _next_xids(conn: psycopg.Connection, segments: bool) -> dict[int, int]:
-    """The next transaction id of every instance, asked without using one up."""
+    """The next transaction ID of every instance, read without using one."""
     call = "pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot())"
     found = {-1: conn.execute(f"SELECT {call}").fetchone()[0]}
     if segments:
@@ -49,14 +49,14 @@ def _catalog_files(conn: psycopg.Connection, segments: bool) -> dict[tuple[int, 
     return {(content, name): size for content, name, size in rows}
 
 
-# Greenplum 6 itself opens pg_resqueuecapability under RowExclusiveLock at any statement of any session, be it a SHOW
+# Greenplum 6 itself opens pg_resqueuecapability with RowExclusiveLock for any statement of any session, even for SHOW
 RESQUEUECAPABILITY = 6060
 
 
 class LockWatch(threading.Thread):
-    """Asks pg_locks again and again what relations the audit's session holds.
+    """Reads from pg_locks, again and again, the modes of the relation locks of the audit's session.
 
-    (While it starts, any session at all holds its database, as an object, in RowExclusiveLock for a moment.)
+    (While a session starts, it holds a RowExclusiveLock on its database, as an object, for a moment.)
     """
 
     def __init__(self, dsn: str) -> None:
@@ -116,7 +116,7 @@ def test_the_session_is_guarded(database: str) -> None:
 
 
 def test_locked_tables_do_not_stop_the_audit(database: str, tmp_path: Path) -> None:
-    """All tables and indexes, and a partition of which everything is described as it differs from its table."""
+    """All tables and indexes are locked, including a partition that differs from its table in each property that is read."""
     with psycopg.connect(database) as holder:
         leaf = holder.execute(
             "SELECT min(oid::regclass::text) FROM pg_catalog.pg_class WHERE relname ~ '^sales_' AND relkind = 'r'"
@@ -151,7 +151,7 @@ def test_locked_tables_do_not_stop_the_audit(database: str, tmp_path: Path) -> N
 
 @pytest.fixture
 def plain_role(database: str) -> str:
-    """Conninfo of a role that has nothing but CONNECT, with one leaf locked exclusively by nobody."""
+    """Conninfo of a role with no privilege except CONNECT."""
     with psycopg.connect(database, autocommit=True) as conn:
         conn.execute("DROP ROLE IF EXISTS nobody_special")
         conn.execute("CREATE ROLE nobody_special LOGIN")
@@ -192,6 +192,6 @@ def test_a_busy_table_is_left_out_for_a_plain_role(
         holder.rollback()
     with Snapshot(path) as snapshot:
         row = snapshot.one("SELECT filled FROM relation WHERE name = 'plain'")
-        # where sizes are asked the busy table stays unknown; PostgreSQL's statistics need no lock
+        # if sizes are read, the busy table remains unknown; PostgreSQL's statistics need no lock
         assert row["filled"] in (None, True)
         assert snapshot.one("SELECT count(*) AS n FROM relation WHERE filled")["n"] > 0

@@ -1,4 +1,4 @@
-"""Estimates from a sample of the files against all files, segments a few at a time, and no files at all."""
+"""Estimates from a sample of the files compared with all files, a few segments at a time, and audits without files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rich.console import Console
 
 from gpcatalog.audit.build import build
 from gpcatalog.emit.files_text import show_files
-from gpcatalog.model.file_choice import FileChoice, Which
+from gpcatalog.model.file_choice import FileChoice, FileSelection
 from gpcatalog.model.quantity import count, size
 from gpcatalog.model.server import Server
 from gpcatalog.probes import file_sums, files
@@ -33,13 +33,13 @@ from tests.test_cli import run
 
 __all__ = ["cluster", "place"]  # fixtures
 
-SAMPLE = FileChoice(Which.SAMPLE)
+SAMPLE = FileChoice(FileSelection.SAMPLE)
 
 
 def read(
     place: Place, folder: Path, choice: FileChoice, limits: Timeouts | None = None
 ) -> Snapshot:
-    """A snapshot of the sections that files need."""
+    """A snapshot with only the sections that files need."""
     with (
         connect(place.dsn, timeouts=limits) as session,
         Writer(folder / f"{choice.files}.gpcatalog") as writer,
@@ -55,7 +55,7 @@ def read(
 
 
 def fill(place: Place) -> None:
-    """Tables of different size, with rows in most leaves: about 6,000 files on each instance."""
+    """Create tables of different size, with rows in most leaves: about 6,000 files on each instance."""
     columns = ", ".join(f"c{n} int" for n in range(18))
     values = ", ".join(["x"] * 18)
     with psycopg.connect(place.dsn, autocommit=True) as conn:
@@ -113,11 +113,11 @@ def test_a_sample_estimates_what_the_directories_hold(
     assert not notes
     assert seen.basis == "sample"
     assert seen.sample.one_in == files.SHARE
-    # the number of files is counted
+    # the number of files is counted, not estimated
     assert {i.content: i.files for i in seen.instances} == dict(on_instance)
     assert seen.files == truth["files"]
     assert abs(seen.bytes - truth["bytes"]) <= 3 * seen.sample.bytes_error
-    # 30 numbers of an index or a list of segment files on each segment have most of the bytes
+    # 30 filenodes of an index or segment file list on each segment contain most of the bytes
     assert 0 < seen.sample.bytes_error < truth["bytes"] / 2
     assert abs(seen.empty - truth["empty"]) <= 3 * seen.sample.empty_error
     assert 0 < seen.sample.empty_error < truth["files"] / 4
@@ -126,9 +126,9 @@ def test_a_sample_estimates_what_the_directories_hold(
     assert abs(large.files - of_table[roots["large"]]) <= 3 * large.files_error
     assert 0 < large.files_error < truth["files"] / 4
     for name in ("middle", "small") if place.greenplum else ():
-        # of fewer than 160 leaves too few are drawn
+        # with fewer than 160 leaves, the sample has too few of them
         assert name not in tables or tables[name].files_error is None
-    # a leaf is in the sample by chance: how large it is stays unknown, but not whether it has rows
+    # a leaf is in the sample by chance: its size remains unknown, but not whether it has rows
     assert leaves["files"] == 0
     assert leaves["filled"] == leaves["n"] > leaves["with_rows"] * (not place.greenplum)
     assert not seen.orphans
@@ -145,7 +145,7 @@ def test_a_sample_estimates_what_the_directories_hold(
 def test_large_relations_are_in_every_sample(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the sizes in the directories: a table of 40 pages on each instance, one of 10, and the same append-optimized."""
+    """Selected by the sizes in the directories: a heap of 40 pages per instance, one of 10, and the same append-optimized."""
     block = 32768 if place.greenplum else 8192
     made = {"large": 40, "little": 10}  # all segments together have more than 20 of both
     with psycopg.connect(place.dsn, autocommit=True) as conn:
@@ -195,7 +195,7 @@ def test_large_relations_are_in_every_sample(
     wanted = {node for (_, node), kind in kinds.items() if kind in ("catalog", "large")}
     assert wanted <= always
     little = {at for at, kind in kinds.items() if kind == "little"}
-    # on another segment it may be the number of a large one
+    # on another segment, it may be the filenode of a large relation
     assert {node for _, node in little} & always <= wanted
     assert all(0 < sizes[at] < 15 * block for at in little)
     seen = {at for at, kind in kinds.items() if kind == "large"}
@@ -285,7 +285,7 @@ def test_many_files_are_sampled_unless_all_are_wanted(
 ) -> None:
     monkeypatch.setattr(files, "COUNTED_FROM", 0)
     monkeypatch.setattr(files, "FEWEST", 10)
-    # catalogs alone, which every sample has
+    # only catalogs, which are in every sample
     place = Place(fresh_database(pg_dsn, "catalogs_alone"), {}, 0, tmp_path)
 
     def basis(choice: FileChoice, limits: Timeouts | None = None) -> tuple[str, str]:
@@ -298,9 +298,9 @@ def test_many_files_are_sampled_unless_all_are_wanted(
     sampled, reason = basis(FileChoice())
     assert sampled == "sample"
     assert "the sizes of a sample of 1 in 16 file numbers were read" in reason
-    assert basis(FileChoice(Which.ALL)) == ("directory", "")
+    assert basis(FileChoice(FileSelection.ALL)) == ("directory", "")
     monkeypatch.setattr(files, "MOST_FILES", 10**9)
-    monkeypatch.setattr(files, "LISTING_FACTOR", 1e6)  # all would take longer than a statement may
+    monkeypatch.setattr(files, "LISTING_FACTOR", 1e6)  # listing all exceeds the timeout
     assert basis(FileChoice())[0] == "sample"
     monkeypatch.setattr(files, "FEWEST", 10**9)
     sampled, reason = basis(SAMPLE)
@@ -311,7 +311,7 @@ def test_many_files_are_sampled_unless_all_are_wanted(
 def test_without_files_nothing_is_said_of_them(place: Place, tmp_path: Path) -> None:
     with psycopg.connect(place.dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE t AS SELECT 1 AS a")
-    with read(place, tmp_path, FileChoice(Which.NONE)) as snapshot:
+    with read(place, tmp_path, FileChoice(FileSelection.NONE)) as snapshot:
         report = build(snapshot)
         notes = {r["probe"]: r["reason"] for r in snapshot.rows("SELECT * FROM coverage")}
         table = snapshot.one("SELECT * FROM relation WHERE name = 't'")
@@ -324,16 +324,16 @@ def test_without_files_nothing_is_said_of_them(place: Place, tmp_path: Path) -> 
 
 
 def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> None:
-    """100 samples of 1 in 16 numbers of a made population: 95 % of the intervals hold the truth of it, within chance."""
+    """100 samples of 1 in 16 filenodes of a generated population: about 95 % of the intervals contain the true value."""
     chance = random.Random(21)
     numbers = [
-        # instance, root, files of the number, bytes, empty files
+        # instance, root, files of the filenode, bytes, empty files
         (content, root, n, n * chance.randrange(1, 10**6), chance.randrange(n + 1))
         for content in (0, 1)
         for root, many in ((1, 4000), (2, 1500), (3, 500), (4, 30))
         for n in (chance.choice((1, 2, 21)) for _ in range(many))
     ]
-    # large relations with most of the bytes: all of them are in each sample
+    # large relations with most of the bytes: every sample contains all of them
     large = [(content, 1, 4, 10**9, 0) for content in (0, 1) for _ in range(5)]
     numbers += large
     counts = Counter[int]()
@@ -346,13 +346,13 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> 
     held: Counter[tuple[int | None, str]] = Counter()
     rounds = 100
     with Writer(tmp_path / "s.gpcatalog") as writer:
-        # of root 4 a sample has too little for an error
+        # a sample contains too little of root 4 for an error
         writer.execute("INSERT INTO relation BY NAME SELECT 1000 * root + n AS oid, root, 's' AS \"schema\", 't' AS name, 1 AS level,"
                        " 'leaf' AS kind, 'heap' AS storage, 1 AS \"columns\", false AS toast, 0 AS indexes, 0 AS index_columns,"
                        " false AS block_directory, false AS is_default FROM range(1, 5) r (root), range(160) l (n)"
                        " WHERE root < 4 OR n < 159")  # fmt: skip
         for _ in range(rounds):
-            file_sums.take(writer, [])
+            file_sums.load_sums(writer, [])
             drawn = [
                 (*number, chance.randrange(16))
                 for number in numbers
@@ -382,15 +382,15 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> 
     assert len(held) == 11
     # four standard deviations of a binomial distribution
     assert all(0.86 * rounds <= n <= rounds for n in held.values()), held
-    assert sum(held.values()) < len(held) * rounds  # they are not simply wide
+    assert sum(held.values()) < len(held) * rounds  # the intervals are not simply wide
 
 
 def test_a_listing_that_takes_too_long_is_followed_by_a_sample(
     pg_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a busy server, where all files were not listed within the statement timeout."""
+    """On a busy server, all files could not be listed within the statement timeout."""
     monkeypatch.setattr(files, "FEWEST", 10)
-    # catalogs alone, which every sample has
+    # only catalogs, which are in every sample
     place = Place(fresh_database(pg_dsn, "catalogs_alone"), {}, 0, tmp_path)
     read_files = Listing.read_files
 
@@ -402,7 +402,7 @@ def test_a_listing_that_takes_too_long_is_followed_by_a_sample(
 
     monkeypatch.setattr(Listing, "read_files", slow)
     found = {}
-    for choice in (FileChoice(), FileChoice(Which.ALL)):
+    for choice in (FileChoice(), FileChoice(FileSelection.ALL)):
         with read(place, tmp_path, choice) as snapshot:
             notes = {
                 r["probe"]: r["status"]
@@ -410,8 +410,8 @@ def test_a_listing_that_takes_too_long_is_followed_by_a_sample(
             }
             found[choice.files] = (snapshot.files_basis, notes)
     late = {"relation_files": "timed out"}
-    assert found[Which.AUTO] == ("sample", {**late, "relation_files of a sample": "read"})
-    assert found[Which.ALL] == ("", late)  # the database has no table
+    assert found[FileSelection.AUTO] == ("sample", {**late, "relation_files of a sample": "read"})
+    assert found[FileSelection.ALL] == ("", late)  # the database has no tables
 
 
 def test_names_that_take_too_long_are_not_followed_by_sizes(
@@ -431,7 +431,7 @@ def test_names_that_take_too_long_are_not_followed_by_sizes(
         assert [n["probe"] for n in notes] == ["file_counts", "relation_files"]
         assert [n["status"] for n in notes] == ["timed out"] * 2
         assert snapshot.files_basis == ""
-    with read(place, tmp_path, FileChoice(Which.ALL)) as snapshot:
+    with read(place, tmp_path, FileChoice(FileSelection.ALL)) as snapshot:
         assert snapshot.files_basis == "directory"
 
 

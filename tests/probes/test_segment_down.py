@@ -1,4 +1,4 @@
-"""A segment that does not answer: the rest is reported, and the report says what is missing."""
+"""If a segment does not answer, the other instances are reported, and the report states what is missing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_segment_down_is_told(
             pytest.fail("the cluster did not come back")
     with Snapshot(path) as snapshot:
         report = build(snapshot)
-        # what the coordinator knows is there
+        # the figures of the coordinator are known
         assert report.census.leaves == 5
         assert any(r.relation == "pg_class" and r.content == -1 and r.rows for r in report.catalogs)
         lost = {c.probe: c.status for c in report.coverage if c.status != "read"}

@@ -1,4 +1,4 @@
-"""What the probes say equals what the server holds: rows counted, pg_attribute derived, bytes given back.
+"""The results of probes equal the contents of the server: counted rows, derived rows of pg_attribute, reclaimed bytes.
 
 The answers of every server and its own counts are recorded (tests/recorded.py), and compared on machines without it.
 """
@@ -30,7 +30,7 @@ def database(request: pytest.FixtureRequest) -> str:
 
 
 def fill(conn: psycopg.Connection) -> None:
-    """Tables of every kind; rows in shared catalogs that their statistics know nothing of."""
+    """Create tables of every kind, and rows in shared catalogs that are missing in their statistics."""
     zoo.make(conn)
     if not conn.execute(
         "SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = 'truth_owner'"
@@ -40,7 +40,7 @@ def fill(conn: psycopg.Connection) -> None:
         conn.execute(f"CREATE TABLE owned_{n} (a int)")
         conn.execute(f"ALTER TABLE owned_{n} OWNER TO truth_owner")
     if "Greenplum Database 7" in conn.execute("SELECT version()").fetchone()[0]:
-        # they keep the system columns of the access method that they were created with
+        # these tables keep the system columns of the access method with which they were created
         for method, other in (("heap", "ao_column"), ("ao_row", "heap"), ("ao_column", "ao_row")):
             conn.execute(f"CREATE TABLE was_{method} (a int, b text) USING {method}")
             conn.execute(f"ALTER TABLE was_{method} SET ACCESS METHOD {other}")
@@ -56,7 +56,7 @@ def snapshot_of(dsn: str, folder: Path) -> Snapshot:
 
 
 def counted(conn: psycopg.Connection, relation: str, segments: bool) -> dict[int, int]:
-    """Rows of a catalog by content id, the slow and plain way."""
+    """Rows of a catalog by content ID, counted with simple statements."""
     here = conn.execute(f"SELECT count(*) FROM pg_catalog.{relation}").fetchone()[0]
     rows = {-1: here}
     if segments:
@@ -88,14 +88,14 @@ def test_rows_equal_count(database: str, tmp_path: Path) -> None:
 
 
 def test_attribution_is_exact(database: str, tmp_path: Path) -> None:
-    """What the tables own and what they do not own add up to pg_class and pg_attribute."""
+    """The rows that belong to tables and the other rows add up to pg_class and pg_attribute."""
     with psycopg.connect(database, autocommit=True) as conn:
         fill(conn)
         with snapshot_of(database, tmp_path) as snapshot:
             owned = snapshot.one(
                 "SELECT sum(class_rows) AS c, sum(attribute_rows) AS a FROM root_total"
             )
-        # what no table owns: the system's own relations, views, sequences, composite types, and what belongs to them
+        # rows that belong to no table: the system's own relations, views, sequences, composite types, and what belongs to them
         rest = conn.execute("""
             SELECT count(*), sum((SELECT count(*) FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid))
               FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -126,7 +126,7 @@ def test_empty_leaves_are_told(database: str, tmp_path: Path, vacuumed: bool) ->
     assert {True, False} <= set(said.values())
 
 
-# the tables of a snapshot that come from what probes answer alone; the others hold times and identities
+# the tables of a snapshot that contain only answers of probes; the others contain times and identities
 COMPARED = ("catalog", "relation", "root_total", "partition_key", "partition_fact", "definition")
 
 
@@ -139,7 +139,7 @@ def contents(snapshot: Snapshot) -> dict[str, list[str]]:
 
 
 def oracle(conn: psycopg.Connection, snapshot: Snapshot) -> dict[str, list[Any]]:
-    """What the server itself counts: [name, count] by kind of question."""
+    """The server's own counts: [name, count] by kind of statement."""
     segments = snapshot.header["generation"].startswith("gp")
     known = snapshot.rows("SELECT DISTINCT relation FROM catalog WHERE rows_basis <> 'estimate'")
     leaves = snapshot.rows('SELECT "schema", name FROM relation WHERE filled IS NOT NULL')
@@ -162,7 +162,7 @@ def oracle(conn: psycopg.Connection, snapshot: Snapshot) -> dict[str, list[Any]]
 
 
 def compare(snapshot: Snapshot, counts: dict[str, list[Any]]) -> None:
-    """A snapshot holds what the server counted."""
+    """Check that a snapshot contains what the server counted."""
     for name, rows in counts["rows"]:
         said = snapshot.rows(
             "SELECT content, rows FROM catalog WHERE relation = ? AND rows_basis <> 'estimate'",
@@ -180,7 +180,7 @@ def compare(snapshot: Snapshot, counts: dict[str, list[Any]]) -> None:
 
 
 def test_recorded_answers_give_the_same_snapshot(database: str, tmp_path: Path) -> None:
-    """The live audit and the one that is replayed from its answers; this is what is recorded."""
+    """The live audit and its replay give the same snapshot; the answers are recorded."""
     answers = Answers()
     with psycopg.connect(database, autocommit=True) as conn:
         fill(conn)
@@ -200,7 +200,7 @@ def test_recorded_answers_give_the_same_snapshot(database: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("path", recorded("truth"), ids=lambda p: p.stem)
 def test_recorded_answers_hold_what_was_counted(path: Path, tmp_path: Path) -> None:
-    """Needs no server: from the answers of the last recording to a snapshot, and its figures."""
+    """Without a server: a snapshot is built from the answers of the last recording, and has the recorded figures."""
     (_, counts), *entries = read(path)
     taken = collected(ReplaySession(Answers().load(entries)), tmp_path / "replayed.gpcatalog")
     with Snapshot(taken) as snapshot:
@@ -211,12 +211,12 @@ def test_recorded_answers_hold_what_was_counted(path: Path, tmp_path: Path) -> N
         assert build(snapshot).tables
 
 
-# pg_class last: rewriting the others updates its rows
+# pg_class is last, because rewriting the others updates its rows
 BLOATED = ("pg_attribute", "pg_depend", "pg_type", "pg_index", "pg_class")
 
 
 def catalog_bytes(dsn: str, folder: Path) -> dict[tuple[str, int], tuple[int, int]]:
-    """(relation, content) → bytes, reclaimable bytes as the audit reports them."""
+    """(relation, content) → bytes and reclaimable bytes, as reported by the audit."""
     with snapshot_of(dsn, folder) as snapshot:
         report = build(snapshot)
     return {
@@ -231,7 +231,10 @@ def catalog_bytes(dsn: str, folder: Path) -> dict[tuple[str, int], tuple[int, in
 
 @pytest.mark.long
 def test_reclaimable_is_what_vacuum_full_gives_back(database: str, tmp_path: Path) -> None:
-    """At about 0, 30, 70 and 95 % dead rows: ask the audit, then VACUUM FULL and REINDEX, and compare, within 5 % of the catalog's size."""
+    """At about 0, 30, 70 and 95 % dead rows, the reclaimable bytes of the audit equal those of VACUUM FULL and REINDEX.
+
+    The difference is at most 5 % of the catalog's size.
+    """
     greenplum = "gpadmin" in database
     page = 32768 if greenplum else 8192
     worst = 0.0
@@ -249,7 +252,7 @@ def test_reclaimable_is_what_vacuum_full_gives_back(database: str, tmp_path: Pat
             after = catalog_bytes(database, tmp_path)
             for key, (size, reclaimable) in before.items():
                 gained = size - after[key][0]
-                # a page either way is a page, whatever share of a small catalog that is
+                # a difference of two pages is accepted, even if it is a large share of a small catalog
                 off = max(0, abs(gained - reclaimable) - 2 * page) / size
                 worst = max(worst, abs(gained - reclaimable) / size)
                 print(

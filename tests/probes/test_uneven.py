@@ -1,4 +1,4 @@
-"""Partitions that are not like their table: who is asked for details, and what a snapshot keeps of them."""
+"""Partitions that differ from their table: which ones are read in detail, and what a snapshot contains about them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEFAULT, PRIVILEGE = ("default", "v"), ("privilege", "SELECT of public")
 
 @pytest.fixture(params=SERVERS)
 def table(request: pytest.FixtureRequest) -> str:
-    """A database with one table of four daily partitions, with a default, a check, a privilege and comments of its own."""
+    """A database with a table of four daily partitions, with its own default, check, privilege and comments."""
     dsn = fresh_database(request.getfixturevalue(request.param), "uneven")
     columns = "id int NOT NULL, d date, v text DEFAULT 'x', CHECK (id > 0)"
     if request.param == "gp6_dsn":
@@ -90,7 +90,7 @@ def test_one_that_differs_is_found(table: str, change: str) -> None:
 
 
 def test_a_privilege_that_one_lacks_is_found(table: str, tmp_path: Path) -> None:
-    """Where no partition has privileges of its own those of the table say nothing about them."""
+    """If no partition has privileges of its own, those of the table do not apply to partitions."""
     made.execute(
         table,
         *(f"GRANT SELECT ON t_1_prt_{n} TO PUBLIC" for n in (1, 2, 4)),
@@ -112,7 +112,10 @@ def test_a_privilege_that_one_lacks_is_found(table: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("more", ["", "GRANT DELETE ON t_1_prt_3 TO PUBLIC"])
 def test_what_the_table_alone_has(table: str, tmp_path: Path, more: str) -> None:
-    """Its comments say nothing of partitions that differ in something else, nor of others; its privileges where partitions have some."""
+    """Properties that only the table has.
+
+    Its comments apply to no partition, not even to one that differs in something else. Its privileges apply if partitions have some.
+    """
     made.execute(
         table,
         "ALTER TABLE t_1_prt_2 ALTER v SET (n_distinct=7)",
@@ -173,7 +176,7 @@ def test_what_a_merge_loses() -> None:
 
 
 def test_long_values_are_kept_short() -> None:
-    """A comment may be a megabyte long; two that differ still differ."""
+    """A comment may have a megabyte; two different comments must still differ."""
     key = ("comment", "v")
     facts = properties.facts(
         {}, {1: {key: "x" * 100_000}, 2: {key: "x" * 99_999}, 3: {key: "x" * 100_000}}
@@ -196,7 +199,7 @@ def test_triggers_that_differ_keep_partitions_apart() -> None:
     assert some.uneven("trigger", 2) == [(1, "g")]
     every = properties.Properties(properties.facts(enabled, {1: disabled, 2: disabled}))
     assert every.uneven("trigger", 2) == []
-    # of the table alone: for statements
+    # only of the table, which is for statements
     other = properties.Properties(
         properties.facts(enabled, {1: {("options", "v"): "n_distinct=7"}})
     )

@@ -1,4 +1,4 @@
-"""DDL that leaves every kind of relation in the catalogs, per server family."""
+"""DDL that creates every kind of relation in the catalogs, by server family."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ INSERT INTO sales SELECT n, date '2024-01-01' + n % 70, 'x' FROM generate_series
 
 
 def make(conn: psycopg.Connection) -> None:
-    """Run the DDL that this server understands; `conn` is in autocommit."""
+    """Run the DDL that this server supports; `conn` must be in autocommit mode."""
     banner = conn.execute("SELECT version()").fetchone()[0]
     greenplum = "Greenplum" in banner
     conn.execute("SET client_min_messages = error")

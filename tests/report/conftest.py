@@ -1,4 +1,4 @@
-"""Prometheus with the metrics of a recorded Greenplum 6, for the tests of what is built on them."""
+"""A Prometheus with the metrics of a recorded Greenplum 6, for tests of the dashboards and alerts that use them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def metrics_text() -> str:
 
 @pytest.fixture(scope="session")
 def prometheus(metrics_text: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    """Prometheus with these metrics, whose limits are used more with every scrape."""
+    """A Prometheus that scrapes these metrics. The use of the limits increases with every scrape."""
     scrapes = 0
 
     def page() -> str:

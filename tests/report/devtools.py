@@ -1,4 +1,4 @@
-"""Chromium through its DevTools pipe: pages with scripts switched off, which no option of the command line prints."""
+"""Control Chromium through its DevTools pipe, to print pages with scripts disabled. No command-line option does this."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Browser:
         return message
 
     def call(self, method: str, *, page: bool = False, **parameters: Any) -> dict[str, Any]:
-        """The result of a method of the protocol; page: of the page, not the browser."""
+        """Call a method of the protocol and return its result. page: a method of the page, not of the browser."""
         self._number += 1
         asked = {"id": self._number, "method": method, "params": parameters}
         if page:
@@ -63,11 +63,11 @@ class Browser:
 
 @contextlib.contextmanager
 def browser(program: str, profile: Path) -> Iterator[Browser]:
-    """A headless browser; its end of the pipes is file 3 for commands and 4 for answers."""
+    """Start a headless browser; it reads commands from file descriptor 3 and writes answers to 4."""
     commands, answers = os.pipe(), os.pipe()
 
     def in_the_child() -> None:
-        # through high numbers, as 3 and 4 may be taken by the pipes themselves
+        # through high numbers, because the pipes themselves may use 3 and 4
         high = (
             os.dup2(commands[0], 103, inheritable=False),
             os.dup2(answers[1], 104, inheritable=False),

@@ -22,7 +22,7 @@ from tests.web import serving
 
 @contextlib.contextmanager
 def one_page(page: Callable[[], str]) -> Iterator[int]:
-    """The port of a web server with one page in the text format of Prometheus."""
+    """Serve one page in the text format of Prometheus; return the port of the web server."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -75,7 +75,7 @@ class Prometheus:
             time.sleep(0.2)
 
     def _ready(self) -> bool:
-        """Whether it answers queries: its port is open before."""
+        """Whether Prometheus answers queries; its port is open earlier."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/-/ready", timeout=30):
                 return True
@@ -83,19 +83,19 @@ class Prometheus:
             return False
 
     def get(self, path: str, **values: str) -> Any:
-        """An answer of the HTTP API."""
+        """Return an answer of the HTTP API."""
         query = urllib.parse.urlencode(values)
         address = f"http://127.0.0.1:{self.port}/api/v1/{path}?{query}"
         with urllib.request.urlopen(address, timeout=30) as answer:
             return json.load(answer)["data"]
 
     def values(self, expr: str) -> list[dict[str, Any]]:
-        """The series of an expression now."""
+        """The current series of an expression."""
         found: list[dict[str, Any]] = self.get("query", query=expr)["result"]
         return found
 
     def wait_for(self, expr: str) -> list[dict[str, Any]]:
-        """The series of an expression, as soon as there are some."""
+        """Wait until an expression has series, and return them."""
         until = time.monotonic() + 60
         while not (found := self.values(expr)):
             assert time.monotonic() < until, expr
@@ -103,7 +103,7 @@ class Prometheus:
         return found
 
     def close(self) -> None:
-        """Stop it."""
+        """Stop Prometheus."""
         self.process.terminate()
         self.process.wait(30)
         self.log.close()

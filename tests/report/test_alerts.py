@@ -1,4 +1,4 @@
-"""The rules for Prometheus, judged by its own tool: they fire when something is wrong, and clear afterwards."""
+"""The rules for Prometheus, tested with its own tool: alerts fire when something is wrong, and are resolved afterwards."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_rule_has_an_alert() -> None:
     text = rules_text()
     assert set(re.findall(r'rule=\\"([a-z-]+)\\"', text)) == set(rules.every())
     assert len(re.findall("- alert: ", text)) == len(rules.every()) + 4
-    # templates of Prometheus are ours alone
+    # these are the only template expressions of Prometheus
     assert set(re.findall(r"\{\{ (.*?) \}\}", text)) == {
         "$labels.severity",
         "$labels.database",
@@ -40,7 +40,7 @@ def test_every_rule_has_an_alert() -> None:
 
 
 def test_the_commands_of_alerts_are_accepted() -> None:
-    """An alert names the commands to run next; their options exist."""
+    """The commands that an alert recommends run, and their options exist."""
     commands = re.findall(
         r'details: "(gpcatalog audit --only \S+); (gpcatalog rules \S+)"', rules_text()
     )
@@ -79,7 +79,7 @@ def test_metrics_are_well_formed(name: str, promtool: str) -> None:
 
 
 def test_all_metrics_of_a_server_are_well_formed(promtool: str) -> None:
-    """With counters and latencies, which a made snapshot does not have."""
+    """With counters and latencies, which made snapshots do not have."""
     said = subprocess.run(
         [sys.executable, "-m", "gpcatalog", "metrics", "--snapshot", str(FIXTURE)],
         capture_output=True,
@@ -94,7 +94,7 @@ def test_all_metrics_of_a_server_are_well_formed(promtool: str) -> None:
 
 
 WHERE = 'server="s",database="d"'
-DAY = 24  # samples
+DAY = 24  # number of samples per day
 
 
 def series(name: str, labels: str, values: str) -> dict[str, str]:
@@ -102,7 +102,7 @@ def series(name: str, labels: str, values: str) -> dict[str, str]:
 
 
 def firing(at: str, *names: str) -> dict[str, object]:
-    """What fires at a time."""
+    """The expected firing alerts at a time."""
     return {
         "expr": 'count by (alertname, severity) (ALERTS{alertstate="firing"})',
         "eval_time": at,
@@ -115,7 +115,7 @@ def firing(at: str, *names: str) -> dict[str, object]:
 
 FRESH = series("gpcatalog_snapshot_timestamp_seconds", "", f"0+3600x{40 * DAY}")
 CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, object]]]] = {
-    # from a half in steps of one per cent a day: the limit is near after 20 days, and passed after 50
+    # from 0.5, rising by 0.01 per day: the limit is near after 20 days, and exceeded after 50
     "a growing limit": (
         [FRESH, series("gpcatalog_limit_ratio", 'limit="leaves"', f"0.5+{0.01 / DAY}x{40 * DAY}")],
         [firing("10d"), firing("25d", "GpcatalogLimitSoon warning")],

@@ -1,5 +1,6 @@
-"""The page in a real browser: widths, colors, keyboard, sorting, searching and print. Skipped where
-there is no Chromium. `UPDATE_REFERENCE=1` writes the reference of the screenshots anew.
+"""The page in a real browser: widths, colors, keyboard, sorting, searching and print.
+
+Skipped if there is no Chromium. `UPDATE_REFERENCE=1` writes the reference of the screenshots again.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ CHROMIUM = next(
 HERE = Path(__file__).parent
 REFERENCE = HERE / "screenshot_blocks.json"
 WIDTHS = (390, 820, 1440)
-NARROWEST = 500  # width of a window below which Chromium does not go: a frame has what is narrower
-HEIGHT = 1200  # of a screenshot
-BLOCKS = (12, 24)  # columns and rows of mean luminance that a screenshot is reduced to
+NARROWEST = 500  # minimum width of a Chromium window: narrower pages are shown in a frame
+HEIGHT = 1200  # of a screenshot, in pixels
+BLOCKS = (12, 24)  # a screenshot is reduced to columns and rows of mean luminance
 TEXT_CONTRAST = 4.5  # WCAG 2.2, level AA
 
 pytestmark = [
@@ -81,9 +82,9 @@ class Pages:
         return self.folder / "profile"
 
     def probe(self, name: str, width: int, *, dark: bool = False, more: str = "") -> dict[str, Any]:
-        """What page_probe.js measures on a copy of the page, whose policy is removed.
+        """Results of page_probe.js on a copy of the page without its content security policy.
 
-        more: a script that adds to what is measured
+        more: a script that adds further results
         """
         text = self.path(name).read_text()
         text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
@@ -97,7 +98,7 @@ class Pages:
         copy = self.folder / f"{name}-probe.html"
         copy.write_text(text)
         result: dict[str, Any] = {}
-        for _ in range(5):  # beside other load a window may get the focus too late
+        for _ in range(5):  # under load, a window may get the focus too late
             dom = chromium(
                 self.profile,
                 scheme(dark),
@@ -179,7 +180,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["fixture", "series", "plan", "postgresql", "wide"])
 def test_layout(pages: Pages, name: str, width: int) -> None:
-    """Nothing is wider than the window, no text is stacked letter by letter or cut off."""
+    """Nothing is wider than the window, and no text is broken letter by letter or cut off."""
     found = pages.probe(name, width, dark=width == 820)
     assert found["width"] == width
     assert found["overflow"] <= 0
@@ -215,7 +216,7 @@ def test_sort_and_search(pages: Pages) -> None:
 
 
 def test_policy_lets_the_script_run(pages: Pages) -> None:
-    """The page as it is, with its policy: the script has prepared the tables."""
+    """The unchanged page with its content security policy: the script has prepared the tables."""
     dom = chromium(pages.profile, "--dump-dom", pages.path("postgresql").as_uri())
     assert re.search(r'<table id="tables" class="sortable[^"]* ready"', dom)
     assert re.search(r"<th scope=\"col\"[^>]*><button type=\"button\">table</button>", dom)
@@ -225,7 +226,7 @@ def test_policy_lets_the_script_run(pages: Pages) -> None:
 
 
 def luminances(path: Path) -> tuple[int, list[bytearray]]:
-    """Width of a PNG file of 8 bits a channel, and the luminance of each pixel by row."""
+    """Width of a PNG file with 8 bits per channel, and the luminance of each pixel by row."""
     data = path.read_bytes()
     width, height, depth, kind = struct.unpack(">IIBB", data[16:26])
     assert depth == 8
@@ -275,7 +276,7 @@ def unfilter(method: int, line: bytearray, before: bytearray, step: int) -> None
 
 
 def blocks(rows: list[bytearray]) -> list[list[int]]:
-    """Mean luminance of blocks of the picture."""
+    """Mean luminance of the blocks of a screenshot."""
     across, down = BLOCKS
     width, height = len(rows[0]), len(rows)
     out = []
@@ -292,8 +293,9 @@ def blocks(rows: list[bytearray]) -> list[list[int]]:
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_screenshot(pages: Pages, width: int, dark: bool) -> None:
-    """The top of the page has its size, its background, and about the same areas as the reference;
-    the tolerance allows for other fonts.
+    """The top of the page has its size, its background, and about the same areas as the reference.
+
+    The tolerance allows other fonts.
     """
     found, rows = luminances(pages.screenshot("fixture", width, dark=dark))
     assert (found, len(rows)) == (width, HEIGHT)
@@ -325,7 +327,7 @@ def words_of(pdf: Path) -> str:
 
 
 def filled(pdf: Path) -> list[float]:
-    """How far down each page is printed, as a share of its height."""
+    """The printed part of each page, as a share of its height from the top."""
     subprocess.run(
         ["pdftoppm", "-r", "20", "-gray", str(pdf), str(pdf.with_suffix(""))], check=True
     )
@@ -343,7 +345,7 @@ def filled(pdf: Path) -> list[float]:
 @pytest.mark.skipif(not POPPLER, reason="no poppler")
 @pytest.mark.parametrize("name", ["fixture", "series", "plan"])
 def test_print(pages: Pages, name: str) -> None:
-    """No page but the last is half empty, no control is printed."""
+    """Each page except the last is at least 60 % full, and no controls are printed."""
     pdf = pages.pdf(name)
     shares = filled(pdf)
     assert 2 < len(shares) < 9
@@ -356,7 +358,7 @@ def test_print(pages: Pages, name: str) -> None:
 @pytest.mark.skipif(not POPPLER, reason="no poppler")
 @pytest.mark.parametrize("script", [True, False])
 def test_long_tables_print_in_full(pages: Pages, script: bool) -> None:
-    """All rows are printed, also those on other pages of the table; heads are repeated."""
+    """All rows are printed, including those on other pages of the table; the table headers are repeated."""
     words = words_of(pages.pdf("postgresql") if script else pages.pdf_without_scripts("postgresql"))
     joined = re.sub(r"\s", "", words)
     assert {f"t{n:03}" for n in range(300)} <= set(re.findall(r"t\d{3}", joined))

@@ -1,4 +1,4 @@
-"""The dashboard and the rules on a real Prometheus, which scrapes real metrics."""
+"""The dashboard and the rules with a real Prometheus that scrapes real metrics."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gpcatalog.emit.grafana import ROWS, dashboard
 from tests.report.prometheus import Prometheus
 from tests.test_cli import run
 
-pytestmark = pytest.mark.xdist_group("prometheus")  # one server for all
+pytestmark = pytest.mark.xdist_group("prometheus")  # one server for all tests
 PANELS = {p.title: p for row in ROWS.values() for p in row}
-# what the recorded snapshot does not have: it was not measured there
+# panels without data in the recorded snapshot, because it was not measured there
 NOT_MEASURED = {
     "Age of the oldest transaction",
     "Time since the last upkeep",
@@ -49,7 +49,7 @@ def test_every_query_has_an_answer(prometheus: Prometheus, title: str) -> None:
         found = prometheus.wait_for(expr)
         labels = set(re.findall(r"\{\{(\w+)\}\}", PANELS[title].legend)) - {"cluster"}
         assert all(labels <= set(one["metric"]) for one in found)
-    # what does not exist is not shown as 0
+    # an object that does not exist is not shown as 0
     assert prometheus.values(filled_in(PANELS[title].expr, "no such")) == []
 
 
@@ -59,7 +59,7 @@ def test_a_cluster_that_is_down_is_counted(prometheus: Prometheus) -> None:
 
 
 def test_every_metric_exists(metrics_text: str) -> None:
-    """Also those of panels without an answer here."""
+    """The metrics of all panels exist, including those of panels without data in this test."""
     golden = Path(__file__).parent.parent / "audit" / "golden"
     known = set(re.findall(r"^# TYPE (\S+)", metrics_text, re.M)) | set(RECORDS)
     for file in golden.glob("*.prom"):
@@ -77,7 +77,7 @@ def test_every_record_is_recorded(prometheus: Prometheus, name: str) -> None:
 
 
 def test_alerts_are_those_of_the_findings(prometheus: Prometheus, metrics_text: str) -> None:
-    """Alerts that are pending or firing are the rules with findings, and the limits that grow."""
+    """The pending and firing alerts are the rules with findings, and the limits whose use increases."""
     prometheus.wait_for('ALERTS{alertname="GpcatalogLimitSoon"}')
     found = {s["metric"]["alertname"] for s in prometheus.values("ALERTS")}
     rules = set(

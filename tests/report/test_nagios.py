@@ -15,13 +15,13 @@ from gpcatalog.audit.cluster import combine
 from gpcatalog.audit.report import Coverage, Report
 from gpcatalog.emit import nagios
 from gpcatalog.model.finding import Confidence, Finding, Severity
-from gpcatalog.services.audits import judged
+from gpcatalog.services.audits import audit_snapshot
 from tests import program
 from tests.conftest import missing
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "greenplum6.gpcatalog"
 NEGATE = Path("/usr/lib/nagios/plugins/negate")
-# of the guidelines for plugins: 'label'=value[UOM];[warn];[crit]
+# from the guidelines for plugins: 'label'=value[UOM];[warn];[crit]
 VALUE = re.compile(
     r"'((?:[^'=|]|'')+)'=(U|-?[\d.e+]+(?:B|s|ms)?);([\d.e+]+:?)?;([\d.e+]+:?)?(?: |$)"
 )
@@ -29,7 +29,7 @@ VALUE = re.compile(
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return judged(FIXTURE, [])
+    return audit_snapshot(FIXTURE, [])
 
 
 def finding(severity: Severity, title: str = "it is so") -> Finding:
@@ -45,7 +45,7 @@ def finding(severity: Severity, title: str = "it is so") -> Finding:
 
 
 def values(text: str) -> dict[str, tuple[str, str, str]]:
-    """Performance data of the first line, all of which must be well-formed."""
+    """Performance data of the first line; all of it must be well-formed."""
     first = text.splitlines()[0]
     assert first.count("|") == 1
     data = first.partition(" | ")[2]
@@ -79,7 +79,7 @@ def test_what_was_not_measured_is_unknown(report: Report) -> None:
     bare = msgspec.structs.replace(report, findings=(), census=None)
     assert nagios.of_report(bare)[1] == nagios.UNKNOWN
     assert nagios.of_report(msgspec.structs.replace(report, findings=(), instance_totals=()))[1] == nagios.UNKNOWN  # fmt: skip
-    # what is bad is bad, whatever else is unknown
+    # a critical finding remains critical, even if other results are unknown
     bad = msgspec.structs.replace(bare, findings=(finding(Severity.CRITICAL),))
     assert nagios.of_report(bad)[1] == nagios.CRITICAL
     denied = Coverage("files", "denied", "", "", None)
@@ -108,7 +108,7 @@ def test_performance_data(report: Report) -> None:
 
 
 def test_hostile_names(report: Report) -> None:
-    """Nothing in a name ends the line, begins performance data or a label."""
+    """No character of a name ends the line or starts performance data or a label."""
     odd = "a|'b'=1;\n\x1b[31mGPCATALOG OK"
     server = msgspec.structs.replace(report.server, database=odd)
     given = msgspec.structs.replace(
@@ -142,7 +142,7 @@ def test_long_output_is_cut(report: Report) -> None:
     assert len(text) <= 2 * nagios.LONGEST
     assert values(text)
     assert len(text.splitlines()) > 5
-    # many databases: the findings stay
+    # with many databases, the findings are still printed
     server = report.server
     every = [
         msgspec.structs.replace(
@@ -174,13 +174,13 @@ def test_the_command() -> None:
     code, out, err = run("--snapshot", str(FIXTURE))
     assert (code, err) == (1, "")
     assert out.startswith("GPCATALOG WARNING - database warehouse: 3 warnings: ")
-    # a failure is a state, and is reported on standard output
+    # a failure is reported as a state, on standard output
     code, out, err = run("host=127.0.0.1 port=1")
     assert (code, err) == (3, "")
     assert out.startswith("GPCATALOG UNKNOWN - cannot connect: ")
     assert len(out.splitlines()) == 1
     assert run("--snapshot", "/nowhere")[:1] == (3,)
-    # a wrong call is not a state of the database
+    # invalid options are not a state of the database
     for wrong in (["--fail-on", "notice"], ["--verbose"], ["--only", "nonsense"]):
         code, out, _ = run("--snapshot", str(FIXTURE), *wrong)
         assert code == 3
@@ -199,7 +199,7 @@ def test_the_command() -> None:
     ],
 )
 def test_a_call_that_cannot_be_run_is_unknown(words: tuple[str, ...], said: str) -> None:
-    """By the guidelines for plugins. Exit code 2, that of such errors elsewhere, is CRITICAL."""
+    """According to the guidelines for plugins. Exit code 2, used for such errors in other formats, means CRITICAL."""
     code, out, err = run(*words)
     assert (code, err) == (nagios.UNKNOWN, "")
     assert out.startswith("GPCATALOG UNKNOWN - ")

@@ -1,4 +1,4 @@
-"""The page and the metrics: whole without anything outside, small, and no name of a stranger's breaks out of them."""
+"""The page and the metrics: complete without external resources, small, and safe from names that contain markup."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gpcatalog.emit.svg import Bar, bars, cut, nice
 from gpcatalog.errors import CatalogError
 from gpcatalog.lab import synthetic
 from gpcatalog.planner import plan_file
-from gpcatalog.services.audits import judged
+from gpcatalog.services.audits import audit_snapshot
 from gpcatalog.store.snapshot import Snapshot
 from tests.growth import made
 
@@ -46,7 +46,7 @@ VOID = {"meta", "input", "br", "circle", "path", "polyline", "polygon", "rect"}
 
 
 class Page(HTMLParser):
-    """Elements of a page, its links to the outside, event handlers and texts."""
+    """Elements of a page, its external links, event handlers and texts."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ def test_only_its_own_script_may_run(tmp_path: Path) -> None:
 
 
 def test_elements_are_closed(tmp_path: Path) -> None:
-    """Every element that must be closed is, in order; HTML itself lets cells and rows go unclosed."""
+    """Every element that must be closed is closed, in order. HTML allows unclosed cells and rows."""
     made.series(tmp_path, 8)
     text = page_of("--folder", str(tmp_path))
     left_open = {"td", "th", "tr", "tbody", "thead", "tfoot", "p", "li", "dt", "dd"}
@@ -158,7 +158,7 @@ def test_page_of_a_series(tmp_path: Path) -> None:
 
 
 def test_large_page_contains_all_tables(tmp_path: Path) -> None:
-    """10,000 tables are all in the page; what is beyond its size is summed up in the last row."""
+    """All of 10,000 tables are in the page; tables beyond its size limit are summed up in the last row."""
     tables = [
         made.Table(f"t{n:05}", 100_000 + 10 * n, range(1), schema="sales") for n in range(10_000)
     ]
@@ -199,7 +199,7 @@ def test_every_table_has_heads_and_a_label(tmp_path: Path) -> None:
             heads, body = rows.split("<tbody>")
             assert heads.count("<th ") == heads.count("<th scope=col") > 1
             assert body.count("<tr") == body.count("<th scope=row>") > 0
-            assert "<th scope=col><" not in heads  # no head without words
+            assert "<th scope=col><" not in heads  # no header without text
         assert len(re.findall("<svg", text)) == len(re.findall("<summary>Numbers of", text))
         assert "title=" not in text.replace("<title>", "")
         anchors = re.findall(r'<a href="#([^"]+)"', text)
@@ -209,7 +209,7 @@ def test_every_table_has_heads_and_a_label(tmp_path: Path) -> None:
 
 
 def luminance(color: str) -> float:
-    """Relative luminance of a color like #fff or #16191d, as WCAG defines it."""
+    """Relative luminance of a color such as #fff or #16191d, as defined by WCAG."""
     digits = color.removeprefix("#")
     if len(digits) == 3:
         digits = "".join(2 * d for d in digits)
@@ -225,7 +225,7 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_contrast_of_colors(mode: str) -> None:
-    """Text and series have a contrast of 4.5:1 on both backgrounds, borders of controls 3:1."""
+    """The contrast of text and series on both backgrounds is at least 4.5:1, that of borders of controls 3:1."""
     assert round(contrast("#000", "#fff"), 2) == 21
     style = Path(html_module.__file__).with_name("page.css").read_text()
     light, dark = re.findall(r":root{(--paper:[^}]*)}", style)
@@ -241,7 +241,7 @@ def test_contrast_of_colors(mode: str) -> None:
 def test_postgresql_page_has_no_figures_of_greenplum(tmp_path: Path) -> None:
     tables = [made.Table(f"t{n}", 20_000 + 100 * n, range(9), storage="heap") for n in range(3)]
     path = made.write(tmp_path / "p.gpcatalog", made.Made(tables=tables, generation="pg15"))
-    # the basis of the plan is the planner's own text
+    # the text about the basis of the plan is written by the planner
     text = re.sub(r"<summary>Basis.*?</details>", "", page_of("--snapshot", str(path)))
     words = "".join(Page(text[text.index("<body>") :]).words)
     for wrong in (
@@ -273,7 +273,7 @@ def test_page_tells_what_a_plan_would_change(tmp_path: Path) -> None:
     told = plan_file.read(planned.stdout)
     assert f"{told.effort.merges} merges" in words
     assert len(re.findall(r"<polyline class=.line [acd]", text)) >= 3
-    # a policy is heeded, and a wrong one is told
+    # a policy is applied, and an invalid policy is reported
     rules = tmp_path / "p.toml"
     rules.write_text("[default]\nskip = true\n")
     assert "Nothing to do: the plan changes no table." in "".join(
@@ -349,7 +349,7 @@ def test_series_do_not_grow_with_tables(tmp_path: Path) -> None:
         return sum(len(f.samples) for f in textfile(text))
 
     assert count(20, 5) == count(200, 5)
-    assert count(200, 5) - count(200, 0) == 5 * (3 + 4)  # three of a table, four of its statements
+    assert count(200, 5) - count(200, 0) == 5 * (3 + 4)  # 3 of a table, 4 of its statements
 
 
 def test_metrics_tell_every_file() -> None:
@@ -372,8 +372,8 @@ def test_metrics_tell_every_file() -> None:
 
 
 def test_what_was_not_read_has_no_metric() -> None:
-    """No holder of the horizon is 0 transactions; sessions that could not be read are unknown."""
-    report = judged(FIXTURE)
+    """If no session holds the horizon, the metric is 0 transactions; if sessions could not be read, there is no metric."""
+    report = audit_snapshot(FIXTURE)
     (found,) = [c for c in report.coverage if c.probe == "horizon"]
     for status, lines in (("read", 1), ("denied", 0)):
         coverage = tuple(
@@ -386,7 +386,7 @@ def test_what_was_not_read_has_no_metric() -> None:
 
 
 def test_metrics_of_two_servers_lie_side_by_side(tmp_path: Path) -> None:
-    """A textfile collector refuses a sample that two files have with the same labels."""
+    """A textfile collector rejects a sample if two files contain it with the same labels."""
     text = (
         CliRunner().invoke(app, ["metrics", "--snapshot", str(made.series(tmp_path, 1)[0])]).stdout
     )

@@ -1,4 +1,7 @@
-"""Terminals and pipes that do not speak UTF-8: whole reports, spelled with what there is; what programs read stays UTF-8."""
+"""Terminals and pipes that do not support UTF-8: reports are complete and use supported characters only.
+
+Output for programs remains UTF-8.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ def test_data_is_utf8(encoding: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["", *sorted(c.name or "" for c in app.registered_commands)])
 def test_help_is_ascii(command: str) -> None:
-    """The option library writes help in UTF-8 where a terminal says ASCII."""
+    """The option library writes help in UTF-8 even if the terminal is ASCII."""
     found = said(*command.split(), "--help", encoding="utf-8")
     assert found.returncode == 0
     assert found.stdout.isascii()

@@ -1,6 +1,6 @@
-"""The template for Zabbix: its patterns on a real Prometheus, its form by the rules of Zabbix's importer.
+"""The template for Zabbix: its patterns with a real Prometheus, its form by the rules of Zabbix's importer.
 
-The importer itself (Zabbix 7.0.22) took the template when it was written: docs/monitoring.md has the date.
+The importer itself (Zabbix 7.0.22) accepted the template when it was written: docs/monitoring.md has the date.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpcatalog.emit.zabbix import DISCOVERIES, MACROS, MASTER, template
 from tests.report.prometheus import Prometheus
 from tests.test_cli import run
 
-pytestmark = pytest.mark.xdist_group("prometheus")  # one server for all
+pytestmark = pytest.mark.xdist_group("prometheus")  # one server for all tests
 PROTOTYPES = [
     (rule, item)
     for rule in template()["zabbix_export"]["templates"][0]["discovery_rules"]
@@ -25,7 +25,7 @@ PROTOTYPES = [
 
 
 def uuids(value: Any) -> Iterator[str]:
-    """All identifiers."""
+    """All UUIDs in a template."""
     for key, one in value.items() if isinstance(value, dict) else enumerate(value):
         if key == "uuid":
             yield one
@@ -58,11 +58,11 @@ def test_what_the_importer_refuses() -> None:
 
 @pytest.mark.parametrize("key", [d.key for d in DISCOVERIES])
 def test_every_pattern_finds_its_samples(prometheus: Prometheus, key: str) -> None:
-    """Each discovered object has exactly one sample of each value, or those that are added up."""
+    """Each discovered object has exactly one sample of each value, or several that are summed."""
     (discovery,) = [d for d in DISCOVERIES if d.key == key]
     objects = prometheus.values(discovery.metric)
     if key == "findings.critical":
-        assert not objects  # the recorded database has none
+        assert not objects  # the recorded database has no critical findings
         return
     assert objects
     seen: set[tuple[str, bool]] = set()

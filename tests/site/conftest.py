@@ -1,4 +1,4 @@
-"""Stored series of several databases, and the site of them."""
+"""Stored series of several databases, and their site."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def series(
     more: int = 1,
     hostile: bool = False,
 ) -> Path:
-    """A series in which tables grow, shrink, come and go. more: how fast they grow."""
+    """Write a series in which tables grow, shrink, appear and disappear. more: how fast they grow."""
     place = home / server / safe_name(database)
     place.mkdir(parents=True, exist_ok=True)
     for day in range(days):
@@ -46,7 +46,7 @@ def write(
     more: int = 1,
     hostile: bool = False,
 ) -> Path:
-    """The snapshot of a day."""
+    """Write the snapshot of a day."""
     tables = [
         made.Table(
             name,
@@ -70,7 +70,7 @@ def write(
 
 
 def fill(home: Path) -> None:
-    """Two servers with five databases that can be read, and one that cannot."""
+    """Write series of two servers with five readable databases and one unreadable database."""
     series(home, "mdw-5432", "sales", 30, more=30)
     series(home, "mdw-5432", "marketing", 6)
     series(home, "mdw-5432", "a b'<x>\u202e%", 3, hostile=True)
@@ -83,7 +83,7 @@ def fill(home: Path) -> None:
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Snapshots as `fill` writes them, once."""
+    """The snapshots that `fill` writes, written once."""
     found = tmp_path_factory.mktemp("prepared") / "home"
     found.mkdir()
     fill(found)
@@ -92,7 +92,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def filled(home: Path, prepared: Path) -> Path:
-    """The folder of the snapshots, with a copy of the prepared ones."""
+    """The folder of the snapshots, with a copy of the prepared snapshots."""
     shutil.copytree(prepared, home, dirs_exist_ok=True)
     return home
 
@@ -102,7 +102,7 @@ Site = Callable[..., Any]
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the snapshots."""
+    """An empty folder for the snapshots."""
     found = tmp_path / "home"
     found.mkdir()
     monkeypatch.setenv("GPCATALOG_HOME", str(found))
@@ -113,7 +113,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def site(home: Path) -> Site:
-    """Call the command with further options."""
+    """Run the command with further options."""
 
     def call(folder: Path, *words: str) -> Any:
         return CliRunner().invoke(app, ["site", "-o", str(folder), *words])

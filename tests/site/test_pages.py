@@ -1,4 +1,4 @@
-"""The pages of the site in a real browser: layout, search, sorting, comparison, print, from files and from a web server."""
+"""The pages of the site in a real browser: layout, search, sorting, comparison, print, as files and on a web server."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def pages(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def probe(pages: Pages, name: str, *, words: list[str] | None = None, views: Any = ()) -> Any:
-    """What site_probe.js measures on a page, with these searches or comparisons."""
+    """Results of site_probe.js on a page, with these searches or comparisons."""
     given = f"const WORDS = {json.dumps(words or [])}, VIEWS = {json.dumps(list(views))};"
     return pages.probe(name, 1440, more=given + PROBE)
 
@@ -63,7 +63,7 @@ def probe(pages: Pages, name: str, *, words: list[str] | None = None, views: Any
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", NAMES)
 def test_layout(pages: Pages, name: str, width: int) -> None:
-    """Nothing is wider than the window, all is legible, all can be reached with the keyboard."""
+    """Nothing is wider than the window, all text is legible, and all controls can be reached with the keyboard."""
     found = pages.probe(name, width, dark=width == 820)
     assert found["width"] == width
     assert found["overflow"] <= 0
@@ -77,7 +77,7 @@ def test_layout(pages: Pages, name: str, width: int) -> None:
 
 @contextlib.contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The address of a web server for a folder."""
+    """Start a web server for a folder, and return its address."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: Any) -> None:
@@ -89,7 +89,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def opened(profile: Path, address: str) -> tuple[str, list[str]]:
-    """The DOM of a page as it is, and what the browser's console says."""
+    """The DOM of an unchanged page, and the messages on the browser's console."""
     assert CHROMIUM
     done = subprocess.run(
         [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
@@ -101,10 +101,10 @@ def opened(profile: Path, address: str) -> tuple[str, list[str]]:
 
 @pytest.mark.parametrize("web", [False, True], ids=["files", "web server"])
 def test_the_pages_as_they_are(pages: Pages, tmp_path: Path, web: bool) -> None:
-    """With their policies: scripts and data are loaded, and the console is empty."""
+    """With the content security policies of the pages, scripts and data are loaded, and the console is empty."""
     with contextlib.ExitStack() as stack:
         base = pages.folder.as_uri()
-        if web:  # below a path
+        if web:  # in a subfolder of the web server
             above = tmp_path / "above"
             above.mkdir()
             (above / "a b").symlink_to(pages.folder)
@@ -126,7 +126,7 @@ def test_the_pages_as_they_are(pages: Pages, tmp_path: Path, web: bool) -> None:
 
 
 def test_a_policy_that_is_broken_is_noticed(pages: Pages) -> None:
-    """The check for an empty console can fail: a script with another text is refused."""
+    """The check for an empty console can fail: a script with another text is blocked."""
     path = pages.folder / "broken.html"
     path.write_text(pages.path("search").read_text().replace('"use strict";', '"use strict"; ', 1))
     dom, errors = opened(pages.profile, path.as_uri())
@@ -136,7 +136,7 @@ def test_a_policy_that_is_broken_is_noticed(pages: Pages) -> None:
 
 
 def test_nothing_of_a_name_is_markup(pages: Pages) -> None:
-    """A database and a table whose names are markup are text in all pages."""
+    """Names of a database and a table that look like markup are text in all pages."""
     found = probe(pages, "search", words=["alert(1)"])
     (row,) = found["search"]["words"]["alert(1)"]["rows"]
     assert row[0] == "we;ird`</.<script>alert(1)</script>\\u202e\"'&`x`"
@@ -204,7 +204,7 @@ UNITS = ("leaves", "rows", "files", "bytes")
 def expected(
     was: dict[str, list[int]], now: dict[str, list[int]], *, states: bool
 ) -> set[tuple[str, ...]]:
-    """The rows of a comparison as text, from the tables of two snapshots."""
+    """The rows of a comparison as text, computed from the tables of two snapshots."""
     rows = set()
     for name in was.keys() | now.keys():
         old, new = was.get(name, [0] * 4), now.get(name, [0] * 4)
@@ -223,7 +223,7 @@ def shown(view: Any) -> set[tuple[str, ...]]:
 
 
 def test_two_snapshots_compared(pages: Pages, prepared: Path) -> None:
-    """Any two: what the page shows is what their files have."""
+    """Compare any two snapshots: the page shows the figures of their files."""
     paths = sorted((prepared / "mdw-5432" / "sales").glob("*.gpcatalog"))
     pairs = [(0, 29), (0, 1), (1, 4), (13, 14), (29, 0), (7, 7)]
     views = [(a, b, what) for a, b in pairs for what in ("tables", "schemas", "catalogs", "totals")]
@@ -263,7 +263,7 @@ def test_catalogs_and_totals_compared(pages: Pages, prepared: Path) -> None:
         for name in ("pg_class", "pg_attribute", "pg_type", "pg_depend")
         for where in ("coordinator", "segment 0", "segment 1", "segment 2")
     }
-    # 10 MB and 60 more each day
+    # 10 MB, and 60 MB more on each day
     assert rows["pg_class, segment 1"][3:] == ["1.7 GB", "+1.7 GB"]
     sums = {row[0]: row for row in map(list, shown(totals))}
     newest = sorted((prepared / "mdw-5432" / "sales").glob("*.gpcatalog"))[-1]
@@ -277,7 +277,7 @@ def test_catalogs_and_totals_compared(pages: Pages, prepared: Path) -> None:
 @pytest.mark.skipif(not POPPLER, reason="no poppler")
 @pytest.mark.parametrize("name", ["index", "search", f"{SALES}/history"])
 def test_print(pages: Pages, name: str) -> None:
-    """What is looked at is printed, without controls."""
+    """The selected content is printed, without controls."""
     words = words_of(pages.pdf(name))
     for wrong in ("Previous", "Skip to", "Numbers of this chart"):
         assert wrong not in words
@@ -292,7 +292,7 @@ def test_print(pages: Pages, name: str) -> None:
 
 @pytest.mark.skipif(not POPPLER, reason="no poppler")
 def test_without_a_script(pages: Pages) -> None:
-    """The overview and the growth are there; what needs a script says so."""
+    """The overview and the growth are shown without scripts; parts that need a script state it."""
     for name, wanted in {
         "index": "Limits by date",
         "search": "The search needs JavaScript.",

@@ -1,4 +1,4 @@
-"""The site on disk: what is written, left alone, removed and refused; its links and its data."""
+"""The site on disk: files that are written, kept, removed and refused; its links and its data."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from gpcatalog.store.snapshot import Snapshot
 from tests.growth import made
 from tests.site.conftest import Site, series, write
 
-pytestmark = pytest.mark.xdist_group("site")  # the snapshots are made once
+pytestmark = pytest.mark.xdist_group("site")  # the snapshots are written only once
 
 HREF = re.compile(r'<a [^>]*?href="([^"]*)"')
 SRC = re.compile(r'<script src="([^"]*)"')
 
 
 def files(folder: Path) -> dict[str, int]:
-    """Time of change of each file of the site but its own."""
+    """Modification time of each file of the site, without the state and the lock."""
     return {
         str(path.relative_to(folder)): path.stat().st_mtime_ns
         for path in folder.rglob("*")
@@ -36,7 +36,7 @@ def files(folder: Path) -> dict[str, int]:
 
 
 def data(path: Path) -> Any:
-    """What a script hands to its page."""
+    """The data that a script passes to its page."""
     found = re.fullmatch(r"gpcatalog\.\w+\((.*)\);\n", path.read_text(), re.S)
     assert found
     return json.loads(found[1])
@@ -48,7 +48,7 @@ def data(path: Path) -> Any:
 def test_pages_of_all_databases(site: Site, filled: Path, tmp_path: Path) -> None:
     folder = tmp_path / "site"
     said = site(folder)
-    assert said.exit_code == Exit.USAGE  # of the snapshot that is none
+    assert said.exit_code == Exit.USAGE  # because of the file that is not a snapshot
     assert said.stdout == f"{folder / 'index.html'}\n"
     assert "crm-5432/bad: " in said.stderr
     assert "5 databases, 0 unchanged; 21 files written, 0 removed" in said.stderr
@@ -70,7 +70,7 @@ def test_every_link_leads_to_a_file(site: Site, filled: Path, tmp_path: Path) ->
         text = page.read_text()
         links = [html.unescape(to) for to in (*HREF.findall(text), *SRC.findall(text))]
         for to in links:
-            assert not re.match(r"[a-z]+:|/", to), to  # nothing from elsewhere, nothing absolute
+            assert not re.match(r"[a-z]+:|/", to), to  # no external and no absolute links
             target, _, anchor = to.partition("#")
             if target:
                 path = page.parent / unquote(target)
@@ -202,7 +202,7 @@ def test_a_damaged_state(site: Site, home: Path, tmp_path: Path, content: str) -
 
 
 def test_a_state_names_only_files_of_the_site(site: Site, home: Path, tmp_path: Path) -> None:
-    """Somebody who may write the folder does not make the program delete other files."""
+    """A user who can write to the folder cannot make the program delete other files."""
     series(home, "mdw-5432", "sales", 2)
     folder = tmp_path / "site"
     site(folder)
@@ -225,7 +225,7 @@ def test_a_state_names_only_files_of_the_site(site: Site, home: Path, tmp_path: 
 def test_a_link_out_of_the_site_is_refused(
     site: Site, home: Path, tmp_path: Path, name: str
 ) -> None:
-    """Neither a folder nor the lock leads to other files."""
+    """Neither a folder nor the lock may be a link to other files."""
     series(home, "mdw-5432", "sales", 2)
     folder = tmp_path / "site"
     site(folder)
@@ -283,7 +283,7 @@ def test_a_run_that_fails_can_be_continued(
 def test_a_killed_first_run_can_be_repeated(
     site: Site, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder is a site from the first page on, also where nothing could be cleaned up."""
+    """The folder is a site as soon as it has its first page, even if nothing could be cleaned up."""
     series(home, "mdw-5432", "sales", 2)
     folder = tmp_path / "site"
 
@@ -306,7 +306,7 @@ def test_a_killed_first_run_can_be_repeated(
 def test_the_history_has_the_tables_of_every_snapshot(
     site: Site, home: Path, tmp_path: Path
 ) -> None:
-    """The figures in force at each snapshot are those that its file has."""
+    """The valid figures at each snapshot equal those in its file."""
     place = series(home, "mdw-5432", "sales", 12, more=7)
     folder = tmp_path / "site"
     site(folder)
@@ -367,7 +367,7 @@ def test_more_tables_than_fit_are_counted(
 
 
 def test_a_series_of_a_database_made_anew(site: Site, home: Path, tmp_path: Path) -> None:
-    """Snapshots of the database before are left out, and the page says so."""
+    """Snapshots of the previous database are left out, and the page reports it."""
     place = series(home, "mdw-5432", "sales", 2)
     old = made.Made(made.START, [], database_oid=77)
     made.write(place / "20250101T000000Z.gpcatalog", old)

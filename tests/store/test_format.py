@@ -1,6 +1,6 @@
-"""The format of snapshot files, as a list that changes on purpose, and what happens at each of its edges.
+"""The format of snapshot files, as a list that changes only on purpose, and its limits.
 
-GPCATALOG_TEST_UPDATE=1 pytest tests/store/test_format.py    writes the list anew; look at the difference: files that exist must stay readable
+GPCATALOG_TEST_UPDATE=1 pytest tests/store/test_format.py    writes the list again; check the difference: existing files must stay readable
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def test_the_format(tmp_path: Path) -> None:
         missing += [
             f"{table}.{name}"
             for table in TABLES
-            for name, _, _ in validation.columns_wanted(table, version)[1]
+            for name, _, _ in validation.expected_columns(table, version)[1]
         ]
         lines.append(f"files of version {version} may lack: {', '.join(missing) or 'nothing'}")
     for table in TABLES:
@@ -152,7 +152,7 @@ def test_drafts_and_claims_of_the_dead_are_swept(tmp_path: Path) -> None:
     other = "0badcafe"
     dead, alive = _dead_pid(), os.getppid()
     young, old = time.time() - 2 * 86400 + 60, time.time() - 2 * 86400 - 60
-    drafts = {  # writer: (time of the last change, whether it is swept)
+    drafts = {  # writer: (time of the last change, whether the files are removed)
         f"{dead}-{host}": (young, True),
         f"{alive}-{host}": (old, False),
         f"{dead}-{other}": (young, False),
@@ -188,7 +188,7 @@ def test_a_claim_goes_with_its_writer(tmp_path: Path) -> None:
     assert second.name == "20261121T100000Z-2.gpcatalog"
     claim.write_text("1-somebody")
     make(path)
-    assert claim.exists()  # another's
+    assert claim.exists()  # it belongs to another process
     claim.write_text(snapshot.me())
     make(path)
     assert not claim.exists()
@@ -258,11 +258,11 @@ def test_pruning_at_the_edges(tmp_path: Path) -> None:
     fates = decide([_stored(days, file) for days in ages], NOW, Policy())
     assert all(d.bytes == 7 for d in fates)
     found = {d.stored.taken_at: d.fate for d in fates}
-    # 21 November 2026 is a Saturday: 30 days before is Thursday, 22 October, of the same week as 30.01 and 31 days before
+    # 21 November 2026 is a Saturday: 30 days before is Thursday, 22 October, in the same week as 30.01 and 31 days before
     wanted = [Fate.KEEP, Fate.KEEP, Fate.REMOVE, Fate.KEEP, Fate.KEEP, Fate.KEEP, Fate.TOTALS, Fate.TOTALS, Fate.REMOVE, Fate.TOTALS]  # fmt: skip
     assert [found[NOW - timedelta(days=days)] for days in ages] == wanted
     (lonely,) = decide([_stored(4000, file)], NOW, Policy(0, 0))
-    assert lonely.fate is Fate.KEEP  # the newest stays whole
+    assert lonely.fate is Fate.KEEP  # the newest snapshot is kept complete
     with pytest.raises(CatalogError) as told:
         Policy(-1, 3)
     assert told.value.message == "--keep-all -1 and --keep-leaves 3 are inconsistent"
@@ -273,7 +273,7 @@ def test_totals_only_once(tmp_path: Path) -> None:
         writer.insert("snapshot", [HEADER])
         writer.insert("relation", [relation(3, "t", None)])
         path = writer.finish()
-    assert not prune.totals_only(path)  # it has no totals
+    assert not prune.totals_only(path)  # the file has no totals
     with Writer(path) as writer:
         writer.insert("snapshot", [HEADER])
         writer.insert("relation", [relation(3, "t", None)])
@@ -345,7 +345,7 @@ def test_what_cannot_be_written_is_told(error: Exception, text: str, space: bool
 
 
 def test_a_newer_duckdb_is_named(tmp_path: Path) -> None:
-    """As DuckDB 1.3 puts it; damage may make any number of it."""
+    """The message of DuckDB 1.3; in a damaged file, the number can have any value."""
     said = "IO Error: Trying to read a database file with version number {}, but we can only read versions between 64 and 66."
     with Snapshot(make(tmp_path / "s.gpcatalog")) as opened:
         told = opened._damaged(duckdb.IOException(said.format(67)))
@@ -355,7 +355,7 @@ def test_a_newer_duckdb_is_named(tmp_path: Path) -> None:
 
 
 def test_the_oldest_duckdb_can_read_what_is_written(tmp_path: Path) -> None:
-    """The storage version in the file is that of the release that pyproject.toml asks for at least."""
+    """The storage version in the file is that of the oldest release that pyproject.toml allows."""
     with duckdb.connect(str(make(tmp_path / "s.gpcatalog")), read_only=True) as db:
         row = db.execute(
             "SELECT tags['storage_version'] FROM duckdb_databases() WHERE database_name = 's'"
@@ -379,18 +379,21 @@ def test_what_does_not_fit_together_is_the_files_fault(
             raise error("x  " * 100)
         with (
             pytest.raises(CatalogError, match="inconsistent"),
-            snapshot.believed(path),
+            snapshot.file_errors(path),
         ):
             raise error
-    with pytest.raises(CatalogError) as told, snapshot.believed(path):
+    with pytest.raises(CatalogError) as told, snapshot.file_errors(path):
         raise ValueError("y" * 200)
     assert told.value.message.endswith(": ValueError: " + "y" * 150)
-    with pytest.raises(RuntimeError), snapshot.believed(path):
+    with pytest.raises(RuntimeError), snapshot.file_errors(path):
         raise RuntimeError
-    with pytest.raises(ValueError, match="ours"), snapshot.believed(tmp_path / "other.gpcatalog"):
-        raise ValueError("ours")  # this process wrote it: a mistake of our own
+    with (
+        pytest.raises(ValueError, match="ours"),
+        snapshot.file_errors(tmp_path / "other.gpcatalog"),
+    ):
+        raise ValueError("ours")  # this process wrote the file, so the error is in gpcatalog
     monkeypatch.setenv("GPCATALOG_DEBUG", "1")
-    with pytest.raises(ValueError, match="shown"), snapshot.believed(path):
+    with pytest.raises(ValueError, match="shown"), snapshot.file_errors(path):
         raise ValueError("shown")
 
 
@@ -408,5 +411,5 @@ def test_queries(tmp_path: Path) -> None:
         assert opened.one("SELECT count(*) AS n FROM setting WHERE name > ?", ["9"])["n"] == 1110
         assert list(opened.columns("SELECT name::int AS n FROM setting WHERE n < 3")["n"]) == [0, 1, 2]  # fmt: skip
         with pytest.raises(duckdb.Error):
-            opened.rows("SELECT nonsense FROM setting")  # a mistake of ours is not the file's
+            opened.rows("SELECT nonsense FROM setting")  # an error of gpcatalog, not of the file
         assert opened.header["taken_at"] == datetime(2026, 11, 21, 10)

@@ -1,4 +1,4 @@
-"""Snapshot files: whole or not at all, read-only, and suspicious of what they are given."""
+"""Snapshot files: complete or absent, read-only, and checked before they are used."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_an_abandoned_draft_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_killed_writer_harms_nothing(tmp_path: Path) -> None:
-    """SIGKILL in the middle of a save: the old file stays, and the next save sweeps the draft away."""
+    """After SIGKILL during a save, the old file stays, and the next save removes the temporary file."""
     target = make(tmp_path / "s.gpcatalog")
     before = target.read_bytes()
     code = (
@@ -113,7 +113,7 @@ def test_a_truncated_file_is_told(tmp_path: Path, keep: int) -> None:
 
 
 def test_corruption_is_told_or_harmless(tmp_path: Path) -> None:
-    """Every 512th byte turned over in turn: a clear message or the right answer, never anything else."""
+    """Bytes at intervals of at least 512 are inverted, one at a time: the result is a clear message or the right answer."""
     path = make(tmp_path / "s.gpcatalog")
     whole = path.read_bytes()
     told = 0
@@ -147,7 +147,7 @@ def test_a_newer_schema_is_told(tmp_path: Path) -> None:
 
 
 def test_a_view_cannot_pose_as_a_table(tmp_path: Path) -> None:
-    """A stranger's snapshot must not run SQL of its own choosing when it is read."""
+    """An untrusted snapshot must not run SQL of its author when it is read."""
     path = make(tmp_path / "s.gpcatalog")
     with duckdb.connect(str(path)) as db:
         db.execute("DROP TABLE setting")
@@ -165,7 +165,7 @@ def test_reading_reaches_nothing_else(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
-    """A file size limit stands for the full disk: writes fail in the same places."""
+    """A file size limit simulates the full disk: writes fail in the same places."""
     target = make(tmp_path / "s.gpcatalog")
     before = target.read_bytes()
     code = (
@@ -191,7 +191,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 def test_a_statement_gets_more_memory_where_it_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A value of 64 MB cannot be divided; 16 MB are not enough for it."""
+    """A value of 64 MB cannot be divided, and 16 MB are not enough for it."""
     large = "CREATE TEMP TABLE t AS SELECT list(i) AS l FROM range(8000000) r (i)"
     monkeypatch.setattr(snapshot, "LEAST_MEMORY", 16)
     with Writer(tmp_path / "a.gpcatalog") as writer:

@@ -1,10 +1,10 @@
-"""Figures of upkeep on a live server: races with another job, waits of readers, a night with nothing to do.
+"""Measure upkeep on a live server: races with another job, waits of readers, a night with nothing to do.
 
     python -m tests.upkeep.measure CONNINFO races --rounds 6    18 races each
     python -m tests.upkeep.measure CONNINFO waits --rounds 5
     python -m tests.upkeep.measure CONNINFO idle --leaves 10000
 
-The tables that it makes in the database of CONNINFO are dropped first if they are there.
+The tables that it creates in the database of CONNINFO are dropped first if they exist.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tests.migration import made
 from tests.upkeep.test_live import ALL, daily, night
 from tests.upkeep.year import server_of
 
-RACED = (9, 4, 0, 7, 2, 5)  # tables of a round, of ten
+RACED = (9, 4, 0, 7, 2, 5)  # raced tables of a round, out of ten
 AHEAD = (1, 3, 5)  # days whose partitions the other job creates
 
 
 def rival(dsn: str, today: date) -> list[str]:
-    """Create partitions as another job does; errors but those of a partition that is there."""
+    """Create partitions as another job does; return errors, except those of partitions that exist already."""
     errors = []
     gp = server_of(dsn).startswith("gp")
     with psycopg.connect(dsn, autocommit=True) as conn:
@@ -52,7 +52,7 @@ def rival(dsn: str, today: date) -> list[str]:
 
 
 def race(dsn: str, days: int = 4) -> tuple[list[str], dict[str, int]]:
-    """Run a script beside another job that creates the same partitions: errors, leaves of all tables."""
+    """Run a script while another job creates the same partitions; return errors, and the leaves of all tables."""
     for n in range(10):
         made.execute(dsn, f"DROP TABLE IF EXISTS t{n}")
         daily(dsn, f"t{n}", days)
@@ -68,7 +68,7 @@ def race(dsn: str, days: int = 4) -> tuple[list[str], dict[str, int]]:
 
 
 def races(dsn: str, rounds: int) -> Iterator[str]:
-    """Lines on so many rounds."""
+    """Report this number of rounds of races, in lines."""
     failed = wrong = 0
     for _ in range(rounds):
         errors, leaves = race(dsn)
@@ -80,7 +80,7 @@ def races(dsn: str, rounds: int) -> Iterator[str]:
 
 
 class _Reader(threading.Thread):
-    """Reads one row again and again, and keeps how long each query took."""
+    """Reads one row again and again, and records how long each query took."""
 
     def __init__(self, dsn: str) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class _Reader(threading.Thread):
 
 
 def waits(dsn: str, rounds: int) -> Iterator[str]:
-    """Lines on the longest query of a reader without and with a script that creates seven partitions."""
+    """Report the longest query of a reader without and with a script that creates seven partitions, in lines."""
     quiet, busy = [], []
     for _ in range(rounds):
         made.execute(dsn, "DROP TABLE IF EXISTS t0")
@@ -119,7 +119,7 @@ def waits(dsn: str, rounds: int) -> Iterator[str]:
 
 
 def idle(dsn: str, leaves: int) -> Iterator[str]:
-    """Lines on the time of a night with nothing to do: ten tables of so many leaves together."""
+    """Report the time of a night with nothing to do, in lines: ten tables with this number of leaves together."""
     for n in range(10):
         made.execute(dsn, f"DROP TABLE IF EXISTS t{n}")
         daily(dsn, f"t{n}", leaves // 10, first=datetime.now(UTC).date() + timedelta(20))

@@ -1,4 +1,4 @@
-"""Partitions past their retention go to files: on live Greenplum servers, through gpfdist."""
+"""Partitions past their retention are moved to files: on live Greenplum servers, through gpfdist."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_externalize(fixture: str, request: pytest.FixtureRequest) -> None:
         "relstorage = 'x'" if fixture == "gp6_dsn" else "relkind = 'f'"
     )
     with tempfile.TemporaryDirectory() as place, gpfdist(fixture, place) as port:
-        # there is no such folder: the steps fail, the other table is maintained
+        # the folder does not exist: the steps fail, and the other table is maintained
         year, text = night(dsn, RULES.format(port=port))
         done = year.run(text)
         assert done.returncode == 3
@@ -62,7 +62,7 @@ def test_externalize(fixture: str, request: pytest.FixtureRequest) -> None:
         assert all(name.startswith("upkeep_files.public.t_1_prt_") for name in files), files
         assert made.asked(dsn, "SELECT count(*), sum(v) FROM t") == rows
         assert made.asked(dsn, f"SELECT count(*) FROM t WHERE {old}") == [(3,)]
-        # what is in files stays, and is not merged or moved again
+        # external partitions are kept, and not merged or moved again
         year, again = night(dsn, RULES.format(port=port) + 'grains = { week = "5d" }\n')
         assert "public.t: externalize" not in again
         year.run(again)  # on some days of the week, others of the same week are merged
@@ -91,10 +91,10 @@ def test_not_on_postgresql(pg_dsn: str) -> None:
 def test_wrong_locations(place: str, said: str) -> None:
     rules = f'[default]\nkeep = "90d"\nretention = "externalize"\nexternal_location = "{place}"\n'
     with pytest.raises(CatalogError, match=said):
-        policy.wishes_for(policy.loads(rules), "s", "t")
+        policy.resolve_policy(policy.loads(rules), "s", "t")
 
 
 def test_a_location_without_the_retention() -> None:
     rules = '[default]\nexternal_location = "gpfdist://h/{file}"\n'
     with pytest.raises(CatalogError, match='external_location is for retention = "externalize"'):
-        policy.wishes_for(policy.loads(rules), "s", "t")
+        policy.resolve_policy(policy.loads(rules), "s", "t")

@@ -1,4 +1,4 @@
-"""Habits of tables: grain, time zone and names are told from partitions, or the reason why they are not."""
+"""Habits of tables: grain, time zone and names are derived from partitions, or the reason why they cannot be derived."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def raw(spans: list[tuple[int, int]], names: list[str] | None = None) -> list[Ra
 
 
 def root(kind: Family, **wished: object) -> tuple[Root, policy.ResolvedPolicy]:
-    """A table with a key of a family, and what the policy says of it."""
+    """A table with a key of a family, and its policy."""
     text = "[default]\n" + "".join(f"{k} = {v!r}\n" for k, v in wished.items())
-    wishes = policy.wishes_for(policy.loads(text), "s", "t")
+    wishes = policy.resolve_policy(policy.loads(text), "s", "t")
     made = Root(
         oid=0,
         schema="s",
@@ -76,7 +76,7 @@ def root(kind: Family, **wished: object) -> tuple[Root, policy.ResolvedPolicy]:
         depth=1,
         leaves=1,
         keys=[Key(0, "range", "k", "date", False)],
-        wishes=wishes,
+        policy=wishes,
         family=kind,
         cut_level=1,
         level=1,
@@ -87,21 +87,21 @@ def root(kind: Family, **wished: object) -> tuple[Root, policy.ResolvedPolicy]:
 def told(
     kind: Family, spans: list[tuple[int, int]], names: list[str] | None = None, **wished: object
 ) -> habits.Habits:
-    """The habits of such a table."""
+    """The habits of a table with these partitions and this policy."""
     one, wishes = root(kind, **wished)
     found, _ = habits.habits(one, raw(spans, names), wishes, NOW, classic=False)
     return found
 
 
 def days(first: datetime, number: int, zone: str = "UTC") -> list[tuple[int, int]]:
-    """Days from a date on, midnight to midnight in a zone."""
+    """Successive days from a date, midnight to midnight in a time zone."""
     key = TimeKey(family=Family.TIMESTAMPTZ, zone=zone)
     begin = micros(first)
     return [(key.axis(begin + n * DAY), key.axis(begin + (n + 1) * DAY)) for n in range(number)]
 
 
 def test_clocks_that_skip_midnight() -> None:
-    """In Cairo, summer begins at midnight: that day has no 00:00, and upkeep creates its partition all the same."""
+    """In Cairo, summer time starts at midnight: that day has no 00:00, but upkeep creates its partition."""
     spans = days(datetime(2026, 4, 1), 60, "Africa/Cairo")
     found = told(Family.TIMESTAMPTZ, spans, time_zone="Africa/Cairo")
     assert found.grain is Grain.DAY
@@ -123,19 +123,19 @@ def test_time_zones(zone: str) -> None:
 
 def test_a_zone_that_cannot_be_told_must_be_said() -> None:
     winter = days(datetime(2026, 1, 1), 40, "Europe/London")
-    with pytest.raises(habits.Unclear, match=r"several time zones .*: set time_zone"):
+    with pytest.raises(habits.UnclearHabits, match=r"several time zones .*: set time_zone"):
         told(Family.TIMESTAMPTZ, winter)
     found = told(Family.TIMESTAMPTZ, winter, time_zone="Europe/London")
     assert found.key.zone == "Europe/London"
-    with pytest.raises(habits.Unclear, match="Asia/Tokyo of the policy"):
+    with pytest.raises(habits.UnclearHabits, match="Asia/Tokyo of the policy"):
         told(Family.TIMESTAMPTZ, winter, time_zone="Asia/Tokyo")
     odd = [*winter, (winter[-1][1], winter[-1][1] + 7 * HOUR + 1)]
-    with pytest.raises(habits.Unclear, match="no time zone in which"):
+    with pytest.raises(habits.UnclearHabits, match="no time zone in which"):
         told(Family.TIMESTAMPTZ, odd)
 
 
 def test_a_partition_far_away_does_not_count() -> None:
-    """Strays of other lengths behind the newest partitions, one or several."""
+    """One or several stray partitions of other lengths, after the newest partitions."""
     usual = days(datetime(2026, 11, 1), 20)
     year = (micros(datetime(2999, 1, 1)), micros(datetime(3000, 1, 1)))
     month = (micros(datetime(2030, 1, 1)), micros(datetime(2030, 2, 1)))
@@ -160,7 +160,7 @@ def test_ten_of_twelve_agree() -> None:
         if clear:
             assert "grain day: 10 of its newest 12" in told(Family.DATE, spans).evidence[0]
         else:
-            with pytest.raises(habits.Unclear, match="do not agree on a grain"):
+            with pytest.raises(habits.UnclearHabits, match="do not agree on a grain"):
                 told(Family.DATE, spans)
 
 
@@ -168,7 +168,7 @@ def test_grains() -> None:
     begin = micros(datetime(2026, 1, 1))
     daily = [(begin + n * DAY, begin + (n + 1) * DAY) for n in range(30)]
     assert told(Family.DATE, daily).grain is Grain.DAY
-    # two merged months before them, and one far-future stray
+    # two merged months before them, and one stray partition in the far future
     stray = begin + 4000 * DAY
     merged = [(begin - 31 * DAY, begin), *daily, (stray, stray + DAY)]
     assert told(Family.DATE, merged).grain is Grain.DAY
@@ -176,12 +176,12 @@ def test_grains() -> None:
         *daily[:5],
         *((begin + (5 + 2 * n) * DAY, begin + (7 + 2 * n) * DAY) for n in range(7)),
     ]
-    with pytest.raises(habits.Unclear, match=r"do not agree on a grain .*: set grain"):
+    with pytest.raises(habits.UnclearHabits, match=r"do not agree on a grain .*: set grain"):
         told(Family.DATE, mixed)
     assert told(Family.DATE, mixed, grain="day").grain is Grain.DAY
-    with pytest.raises(habits.Unclear, match="1 partition with both ends: set grain"):
+    with pytest.raises(habits.UnclearHabits, match="1 partition with both ends: set grain"):
         told(Family.DATE, daily[:1])
-    with pytest.raises(habits.Unclear, match="finer than its key"):
+    with pytest.raises(habits.UnclearHabits, match="finer than its key"):
         told(Family.DATE, daily, grain="hour")
 
 
@@ -198,7 +198,7 @@ def test_numbers_that_are_dates(low: list[int], high: list[int], digits: int, gr
 
 
 def numbers(spans: list[tuple[int, int]], filled: list[bool | None] | None = None) -> habits.Habits:
-    """Habits of a table of plain numbers; filled: whether each partition has rows."""
+    """Habits of a table with plain numbers as keys; filled: whether each partition has rows."""
     one, wishes = root(Family.INTEGER)
     [only] = raw(spans, [f"t_p{low}" for low, _ in spans])
     if filled is not None:
@@ -208,7 +208,7 @@ def numbers(spans: list[tuple[int, int]], filled: list[bool | None] | None = Non
 
 
 def test_numbers_as_dates_are_read_alike() -> None:
-    """The reader of one number agrees with that of the planner's arrays."""
+    """The reader of one number agrees with the planner's reader of arrays."""
     for digits, values in ((8, [*range(20231220, 20240310), 18991231, 29991231, 30000101, 0, -1]), (6, [*range(202300, 202420), 189912, 299912, 300001, 0])):  # fmt: skip
         at, good = grid.dates_from_numbers(np.array(values, dtype=np.int64), digits)
         for value, place, fits in zip(values, at.tolist(), good.tolist(), strict=True):
@@ -220,7 +220,7 @@ def test_numbers_as_dates_are_read_alike() -> None:
 
 
 def test_plain_numbers() -> None:
-    """One partition counts as a day, the newest one with rows as today."""
+    """One partition counts as a day, and the newest one with rows as today."""
     spans = [(n * 500 + 100, n * 500 + 600) for n in range(6)]
     found = numbers(spans, [True, False, True, False, False, False])
     key = found.key
@@ -262,45 +262,47 @@ def test_plain_numbers_without_rows() -> None:
 def test_plain_numbers_that_are_unclear(
     spans: list[tuple[int, int]], filled: list[bool | None] | None, said: str
 ) -> None:
-    with pytest.raises(habits.Unclear, match=said):
+    with pytest.raises(habits.UnclearHabits, match=said):
         numbers(spans, filled)
 
 
 def test_plain_numbers_far_away() -> None:
-    """A partition behind a wide gap is no sign of the newest rows, and no model of the width."""
+    """A partition after a wide gap determines neither the newest rows nor the width."""
     spans = [(n * 1000, n * 1000 + 1000) for n in range(40)]
     far = (999_000_000, 999_001_000)
     found = numbers([*spans, far], [True] * 40 + [False])
     assert (found.key.width, found.key.now(0) // DAY) == (1000, 39)
     for stray in (far, (999_000_000, 999_000_001)):
-        with pytest.raises(habits.Unclear, match="t_p999000000 is far from its other partitions"):
+        with pytest.raises(
+            habits.UnclearHabits, match="t_p999000000 is far from its other partitions"
+        ):
             numbers([*spans, stray], [True] * 41)
-        with pytest.raises(habits.Unclear, match="is far from"):
+        with pytest.raises(habits.UnclearHabits, match="is far from"):
             numbers([*spans, stray], [True] * 40 + [None])
-    # old ones far before count
+    # old partitions far before the others do count
     old = numbers([(0, 1), *((n * 10 + 5000, n * 10 + 5010) for n in range(40))])
     assert old.key.width == 10
-    with pytest.raises(habits.Unclear, match="span more than 1,000,000 partitions"):
+    with pytest.raises(habits.UnclearHabits, match="span more than 1,000,000 partitions"):
         numbers([(0, 1), *((n * 10 + 10**9, n * 10 + 10**9 + 10) for n in range(40))])
 
 
 def test_bounds_that_are_dates_but_for_one_are_no_plain_numbers() -> None:
     days_ = [(20241201 + n, 20241202 + n) for n in range(20)]
     for odd in ((0, 20241201), (20241221, 99991231 + 1)):
-        with pytest.raises(habits.Unclear, match=r"dates of 8 digits, but .* is none"):
+        with pytest.raises(habits.UnclearHabits, match=r"dates of 8 digits, but .* is none"):
             numbers([odd, *days_])
     months = [(202401 + n, 202402 + n) for n in range(12)]
-    with pytest.raises(habits.Unclear, match="dates of 6 digits, but 202413 is none"):
+    with pytest.raises(habits.UnclearHabits, match="dates of 6 digits, but 202413 is none"):
         numbers(months)
 
 
 def test_every_number_has_its_place() -> None:
-    """A value is the same after it was put on the calendar, whatever the width."""
+    """A value is the same after conversion to the calendar and back, with any width."""
     for width in (1, 7, 1000, 1048576, 10**9 + 7, DAY):
         key = TimeKey(family=Family.INTEGER, width=width, anchor=3 % width)
         for value in (0, 1, 3, width - 1, width, 13082912, 5 * width + 1, 999 * width):
             assert key.axis(key.local(value)) == value, (width, value)
-    with pytest.raises(habits.Unclear, match="differ in width"):
+    with pytest.raises(habits.UnclearHabits, match="differ in width"):
         numbers([(0, 10**12), (10**12, 2 * 10**12), (2 * 10**12, 2 * 10**12 + 5)])
 
 
@@ -308,11 +310,11 @@ def test_names_of_the_wrong_kind() -> None:
     spans = [(n * 1000, n * 1000 + 1000) for n in range(4)]
     one, wishes = root(Family.INTEGER, name="p{%Y}")
     with pytest.raises(
-        habits.Unclear, match=r"its key has numbers, but the name p.%Y. of the policy"
+        habits.UnclearHabits, match=r"its key has numbers, but the name p.%Y. of the policy"
     ):
         habits.habits(one, raw(spans), wishes, NOW, classic=False)
     with pytest.raises(
-        habits.Unclear, match=r"its key has dates, but the name p.low. of the policy"
+        habits.UnclearHabits, match=r"its key has dates, but the name p.low. of the policy"
     ):
         told(Family.DATE, days(datetime(2026, 11, 1), 20), name="p{low}")
 
@@ -331,9 +333,9 @@ def relation(number: int, bound: str, level: int = 1) -> Relation:
 def listed(
     kind: str, values: list[str], wishes: str = "", *, level: int = 0
 ) -> tuple[str, list[object]] | None:
-    """Key of a table of lists, and what each of them covers: (first day, end) or an error."""
+    """Key of a table of lists, and the range of each list: (first day, end) or an error."""
     one, _ = root(Family.OTHER)
-    resolved = policy.wishes_for(policy.loads(f"[default]\n{wishes}"), "s", "t")
+    resolved = policy.resolve_policy(policy.loads(f"[default]\n{wishes}"), "s", "t")
     one.keys = [Key(n, "list", "x", "uuid", False) for n in range(level)]
     one.keys.append(Key(level, "list", "k", kind, False))
     bounds = [f"FOR VALUES IN ({v})" if v != "DEFAULT" else v for v in values]
@@ -348,7 +350,7 @@ def listed(
             covers.append(span and tuple(str(time_key.moment_of(e).date()) for e in span))
         except ValueError as e:
             covers.append(str(e))
-    return found.said, covers
+    return found.evidence, covers
 
 
 JANUARY = ("2026-01-01", "2026-02-01")
@@ -395,7 +397,7 @@ def test_lists_of_days() -> None:
     assert found == ("lists of days: 2 values", [days, ("2026-02-01", "2026-02-02")])
     assert listed("date", ["'2026-01-01'"]) == ("lists of days: 1 values", [("2026-01-01", "2026-01-02")])  # fmt: skip
     assert listed("date", ["'2026-01-01'"], "grain = 'month'") == ("lists of months: 1 values", [JANUARY])  # fmt: skip
-    # months cannot be cut into days
+    # months cannot be divided into days
     assert listed("integer", ["202601"], "grain = 'day'") == ("lists of months: 1 values", [JANUARY])  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""A fortnight of nights on live servers, some of them interrupted; and what single nights must do and must not do."""
+"""A fortnight of nights on live servers, some of them interrupted; and requirements and prohibitions for single nights."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def test_fortnight(fixture: str, request: pytest.FixtureRequest) -> None:
     assert year.interrupted
     assert not list(year.compare())
     leaves = year.leaves()
-    # days of the hot window and the cover, three merged months, the default partition
+    # days of the hot window and of the cover, three merged months, the default partition
     assert leaves["two_levels"] < 2 * (HISTORY + 14) * 0.75
     assert leaves["plain"] < leaves["empty_default"]
     archived = made.asked(dsn, "SELECT count(*) FROM pg_tables WHERE schemaname = 'archive'")
     assert archived[0][0] > 0
-    # what the default partition had of a gap is in a partition of its own
+    # rows of a gap were moved from the default partition to a partition of their own
     parent = (
         "ONLY rows_in_default_other"
         if year.server.startswith("pg")
@@ -69,7 +69,7 @@ def night(
     as_is: bool = False,
     meanwhile: str = "",
 ) -> tuple[Year, str]:
-    """The script of one night, with a runner for it; meanwhile: what happens behind the snapshot."""
+    """The script of one night, and its runner; meanwhile: statements that are run after the snapshot."""
     year = Year(dsn, server_of(dsn), day or datetime.now(UTC).date(), shapes=())
     year.policy = policies.loads(rules)
     with connect(dsn) as session, tempfile.TemporaryDirectory() as folder:
@@ -88,7 +88,7 @@ def night(
 
 
 def daily(dsn: str, name: str, days: int, *, more: str = "", first: date | None = None) -> None:
-    """A table of so many daily partitions that end tomorrow, with two rows in each."""
+    """Create a table of `days` daily partitions, the last of which ends tomorrow, with two rows in each."""
     today = first or datetime.now(UTC).date()
     start = today - timedelta(days - 1)
     gp = server_of(dsn).startswith("gp")
@@ -125,7 +125,7 @@ def test_one_broken_table_of_many(fixture: str, request: pytest.FixtureRequest) 
     for n in range(8):
         daily(dsn, f"t{n}", 5)
     year, text = night(dsn, ALL)
-    # its owner makes a partition that overlaps the next two days after the script was written
+    # after the script was written, its owner creates a partition that overlaps the next two days
     two = datetime.now(UTC).date() + timedelta(1)
     span = (two, two + timedelta(2))
     if year.server.startswith("gp"):
@@ -147,7 +147,7 @@ def test_one_broken_table_of_many(fixture: str, request: pytest.FixtureRequest) 
     )
     assert [r for r, _ in failed] == ["public.t3"]
     assert "overlap" in failed[0][1]
-    # the rest of that table is done once its owner has put it right
+    # the rest of that table is done after its owner has fixed it
     made.execute(
         dsn,
         "ALTER TABLE t3 DROP PARTITION odd"
@@ -161,7 +161,7 @@ def test_one_broken_table_of_many(fixture: str, request: pytest.FixtureRequest) 
 
 @pytest.mark.parametrize("fixture", SERVERS)
 def test_a_role_that_means_harm(fixture: str, request: pytest.FixtureRequest) -> None:
-    """A superuser runs the script: a function that the owner of a table put into it must not run."""
+    """A superuser runs the script, but a function that the table's owner added to the table must not run."""
     dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_harm")
     made.roles(dsn, "upkeep_mallory")
     daily(dsn, "good", 5)
@@ -214,16 +214,16 @@ def test_no_row_leaves_without_consent(fixture: str, request: pytest.FixtureRequ
     assert any("--allow-drop" in e for e in year.errors), year.errors
     assert year.run(text).returncode == 0
     assert made.rows_of(dsn, "t") == rows
-    # with the option, the drop was announced only now
+    # now with the option; the drop was announced only now
     year, text = night(dsn, RETIRE, allow_drop=True)
     done = year.run(text)
     assert done.returncode == 0, done.stderr
     assert made.rows_of(dsn, "t") == rows
     assert "announced seven days before" in done.stderr
     if not fixture.startswith("gp"):
-        # the table and 33 partitions, and for the one that goes its TOAST table, the index of that, and its types
+        # the table and 33 partitions; for the dropped partition also its TOAST table, the index of that, and its types
         assert set(re.findall(r"expect_locks\((\d+)\);", text)) == {"38"}
-    # clocks that are ten years off
+    # clocks that differ by ten years
     today = datetime.now(UTC).date()
     for years in (-10, 10):
         other = today.replace(year=today.year + years, day=1)
@@ -232,7 +232,7 @@ def test_no_row_leaves_without_consent(fixture: str, request: pytest.FixtureRequ
         assert done.returncode == 3, done.stderr
         assert "the date of the server is" in done.stderr
         assert made.rows_of(dsn, "t") == rows
-    # seven days later, ten days are past retention
+    # seven days later, ten daily partitions are past their retention
     made.execute(dsn, "UPDATE gpcatalog_journal.upkeep SET at = at - interval '7 days'")
     year, text = night(dsn, RETIRE, allow_drop=True)
     assert "LOST: public.t: all rows of 1 partition" in text
@@ -261,7 +261,7 @@ def test_a_merge_over_several_nights(fixture: str, request: pytest.FixtureReques
         year, text = night(dsn, rules, day=day)
         if text.startswith("-- Nothing to do"):
             break
-        # each leaf is copied by itself, and all of them where one changed since
+        # each leaf is copied separately, and all of them again if one has changed since
         copies = Counter(re.findall(r"^ *INSERT INTO .* FROM ONLY (\S+);", text, re.MULTILINE))
         assert set(copies.values()) == {2}, copies
         done = year.run(text)
@@ -273,7 +273,7 @@ def test_a_merge_over_several_nights(fixture: str, request: pytest.FixtureReques
             dsn, "SELECT count(*) FROM gpcatalog_journal.step WHERE state = 'copied'"
         )
         copied.append(number)
-        if nights == 1:  # a late row after its leaf was copied
+        if nights == 1:  # a row that is inserted after its leaf was copied
             made.execute(dsn, "INSERT INTO t VALUES ('2025-07-02', -1), ('2025-07-30', -2)")
             rows = made.rows_of(dsn, "t")
         if year.leaves()["t"] < 40:
@@ -346,11 +346,11 @@ def test_a_new_partition_equals_the_newest(fixture: str, request: pytest.Fixture
 
 
 def test_nothing_to_do(pg_dsn: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An idle first night leaves a journal that `status` reads; an old script leaves nothing."""
+    """A first night with nothing to do leaves a journal that `status` reads; an old script leaves nothing."""
     from gpcatalog.commands.upkeep import status
 
     dsn = fresh_database(pg_dsn, "upkeep_idle")
-    # up to the day after tomorrow: late in the evening, the next hour needs it
+    # up to the day after tomorrow, because late in the evening the next hour needs it
     daily(dsn, "t", 7, first=datetime.now(UTC).date() + timedelta(2))
     policy = tmp_path / "policy.toml"
     policy.write_text(ALL.replace("5d", "1h"))
@@ -378,7 +378,7 @@ def audited(dsn: str) -> Report:
 
 @pytest.mark.parametrize("fixture", SERVERS)
 def test_an_audit_sees_upkeep(fixture: str, request: pytest.FixtureRequest) -> None:
-    """What scripts leave in the journal, and what is missing ahead, are in the next audit."""
+    """The next audit contains the journal entries of scripts, and missing future partitions."""
     dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_audited")
     mine = {"premake-cover-low", "partition-gap", "upkeep-overdue"}
     daily(dsn, "t", 5)
@@ -405,7 +405,7 @@ def test_an_audit_sees_upkeep(fixture: str, request: pytest.FixtureRequest) -> N
         ("odd $gpcatalog$ name", True, asked),
         ("t", True, asked),
     ]
-    # a policy that asks for more, and for one table alone; the idle script records that, too
+    # a policy that requires more, and for only one table; the script with nothing to do records that, too
     year, text = night(
         dsn,
         ALL.replace("true", "false")
@@ -415,7 +415,7 @@ def test_an_audit_sees_upkeep(fixture: str, request: pytest.FixtureRequest) -> N
     later = audited(dsn)
     assert later.upkeep is not None
     assert later.upkeep.tables == 1
-    # a partition that is taken away
+    # a partition is dropped
     gone = today.date() + timedelta(2)
     made.execute(
         dsn,
@@ -452,7 +452,7 @@ def test_other_roles_may_read_the_journal_and_no_more(
         "GRANT USAGE ON SCHEMA gpcatalog_journal TO upkeep_watcher",
         f"GRANT SELECT ON {journal} TO upkeep_watcher",
     )
-    # both kinds of scripts take away what is more than reading
+    # both kinds of scripts revoke all privileges except reading
     for again in (text, night(dsn, ALL)[1]):
         made.execute(dsn, *read, f"GRANT INSERT ON {journal} TO upkeep_watcher")
         assert year.run(again).returncode == 0
@@ -486,7 +486,7 @@ def test_what_was_refused_ends_psql_with_an_error(pg_dsn: str) -> None:
 
 
 def test_a_partition_in_use_since_the_audit_stays(pg_dsn: str) -> None:
-    """A view came behind the snapshot: that partition is refused, the others go."""
+    """A view was created after the snapshot: its partition is refused, the others are dropped."""
     dsn = fresh_database(pg_dsn, "upkeep_in_use")
     daily(dsn, "t", 30)
     oldest = f"t_{datetime.now(UTC).date() - timedelta(29):%Y%m%d}"
@@ -499,7 +499,7 @@ def test_a_partition_in_use_since_the_audit_stays(pg_dsn: str) -> None:
 
 
 def test_new_partitions_then_removals_then_merges(pg_dsn: str) -> None:
-    """What a night cannot do without comes first; merges take the longest."""
+    """The most urgent steps of a night come first. Merges are last, because they take longest."""
     dsn = fresh_database(pg_dsn, "upkeep_order")
     daily(dsn, "t", 120)
     daily(dsn, "u", 120)
@@ -514,7 +514,7 @@ def test_new_partitions_then_removals_then_merges(pg_dsn: str) -> None:
 
 
 def test_published_tables_get_partitions_and_keep_them(pg_dsn: str) -> None:
-    """Subscribers would not get an exchange; a new partition is published like the others."""
+    """Subscribers would not receive an exchange; a new partition is published like the others."""
     dsn = fresh_database(pg_dsn, "upkeep_published")
     daily(dsn, "t", 100)
     rules = ALL + 'grains = { month = "20d" }\n'
@@ -558,7 +558,7 @@ def test_ten_of_many_new_partitions_are_listed(pg_dsn: str) -> None:
 
 
 def test_names_on_three_levels(pg_dsn: str) -> None:
-    """A new partition below another is named after that one, and not after the top one."""
+    """A new partition below another one is named after its parent, and not after the root."""
     dsn = fresh_database(pg_dsn, "upkeep_three")
     today = datetime.now(UTC).date()
     made.execute(dsn, "CREATE TABLE t (d date NOT NULL, k int, r text) PARTITION BY RANGE (d)")
@@ -621,7 +621,7 @@ def test_rows_that_a_trigger_keeps_in_the_default(
 def test_retention_of_a_table_with_foreign_key_and_publication(
     fixture: str, how: str, request: pytest.FixtureRequest
 ) -> None:
-    """What stops merges, but not the retention; a table that is referenced keeps its partitions."""
+    """A foreign key and a publication prevent merges, but not the retention. A referenced table keeps its partitions."""
     dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_facts")
     made.execute(dsn, "CREATE TABLE dim (v int PRIMARY KEY)")
     made.execute(dsn, "INSERT INTO dim SELECT generate_series(0, 40)")

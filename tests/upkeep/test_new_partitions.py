@@ -1,6 +1,6 @@
-"""New partitions of tables made at random (migration/decorated.py): the rows of the catalogs are those of the newest partition before.
+"""New partitions of random tables (migration/decorated.py) have the same catalog rows as the newest partition before.
 
-The catalogs are read whole, whatever columns they have; left out is what is particular to one relation. GPCATALOG_TEST_SEEDS=100-120 tries
+All columns of the catalogs are compared, except those that are particular to one relation. GPCATALOG_TEST_SEEDS=100-120 uses
 other tables.
 """
 
@@ -21,10 +21,10 @@ from tests.migration.test_decorated import SETTINGS, seeds
 from tests.upkeep.test_live import daily, night
 
 TABLES = 8
-DAYS_BEFORE = 5  # the first partition; the newest of six is today's, that of fourteen in a week
+DAYS_BEFORE = 5  # age of the first partition; the newest of six partitions is today's, the newest of fourteen is in a week
 POLICY = '[default]\nautomatic_maintenance = true\ngrain = "day"\npremake = "14d"\nhot_days = 60\n'
 
-# of one relation: its identity, its size and age, what it was made of
+# particular to one relation: its identity, its size and age, and its origin
 PARTICULAR = {
     "pg_class": "oid relname relfilenode relchecks reltype reltoastrelid relpages reltuples relallvisible relallfrozen relfrozenxid relminmxid relnatts"
     " relpartbound relhassubclass",
@@ -32,7 +32,7 @@ PARTICULAR = {
     "pg_appendonly": "relid segrelid segidxid blkdirrelid blkdiridxid visimaprelid visimapidxid segfilecount version",
     "pg_attribute_encoding": "attrelid attnum filenum lastrownums",
     "gp_distribution_policy": "localoid",
-    "pg_index": "indexrelid indrelid indkey indexprs indpred",  # with positions of columns
+    "pg_index": "indexrelid indrelid indkey indexprs indpred",  # contain positions of columns
 }
 OF_RELATION = {
     "pg_class": "SELECT row_to_json(c) FROM pg_class c WHERE oid = {oid}",
@@ -61,14 +61,14 @@ WORDS = {
     "toast": "SELECT t.reloptions FROM pg_class c JOIN pg_class t ON t.oid = c.reltoastrelid WHERE c.oid = {oid}",
 }
 
-# tables that upkeep leaves alone, which it says: a generated column of the partition's own, and what Greenplum 6 does not give new partitions
+# tables that upkeep reports and skips: a partition's own generated column, and properties that Greenplum 6 does not give new partitions
 REFUSED = re.compile(
     r"INFO:  (?:public\.)?(.*?): create-\w+ FAILED: .*(?:own expression|is not valid; Greenplum 6|a foreign key|its own trigger) "
 )
 
 
 class Portraits:
-    """What the catalogs say of partitions."""
+    """Catalog contents of partitions."""
 
     def __init__(self, dsn: str) -> None:
         self.conn = psycopg.connect(dsn, autocommit=True)
@@ -83,7 +83,7 @@ class Portraits:
         self.classic = "pg_partition_rule" in self.there
 
     def partitions(self, parent: int) -> list[tuple[int, str, str]]:
-        """Oid, name and bound of the partitions of a relation, by their bounds."""
+        """OID, name and bound of the partitions of a relation, ordered by bound."""
         sql = (
             "SELECT parchildrelid::int8, relname, coalesce(nullif(pg_get_expr(parrangestart, parchildrelid), ''),"
             " nullif(pg_get_expr(parlistvalues, parchildrelid), ''), '~')"
@@ -95,7 +95,7 @@ class Portraits:
         return [tuple(r) for r in self.conn.execute(sql.format(oid=parent).encode())]  # type: ignore[misc]
 
     def of(self, oid: int, name: str) -> dict[str, Any]:
-        """What is said of a partition and of those below it; its own name is replaced."""
+        """Catalog contents of a partition and of the partitions below it; its own name is replaced."""
         found: dict[str, Any] = {}
         for table, sql in OF_RELATION.items():
             if table in self.there:
@@ -103,10 +103,10 @@ class Portraits:
                 rows = [r[0] for r in self.conn.execute(sql.format(oid=oid).encode())]
                 rows = [json.loads(r) if isinstance(r, str) else r for r in rows]
                 for r in rows:
-                    if r.get("attoptions"):  # the server's own, of PostgreSQL 15.20 of Debian
+                    if r.get("attoptions"):  # the server's own (PostgreSQL 15.20, Debian)
                         own = [o for o in r["attoptions"] if not o.startswith("pg_")]
                         r["attoptions"] = own or None
-                    # written out, what an owner has anyhow
+                    # explicit privileges that the owner has anyway
                     if re.fullmatch(
                         r"\[\"?(.*)=arwdDxtm?/\1\"?\]", str(r.get("relacl")).replace("'", "")
                     ):
@@ -128,7 +128,7 @@ class Portraits:
 
     @staticmethod
     def without(name: str, value: object) -> object:
-        """A definition without the name of its relation, and without its own if it is an index or statistics."""
+        """A definition without the name of its relation, and without its own name if it is an index or statistics object."""
         if not isinstance(value, str):
             return value
         value = re.sub(r"^CREATE (UNIQUE )?INDEX (\"[^\"]*\"|\S+) ON", r"CREATE \1INDEX ON", value)
@@ -137,13 +137,13 @@ class Portraits:
 
 
 def differing(was: dict[str, Any], now: dict[str, Any], path: str = "") -> list[str]:
-    """What is not the same, in words."""
+    """The differences as texts."""
     found = []
     for key in sorted(was.keys() | now.keys()):
         a, b = was.get(key), now.get(key)
         if a == b or (
             key == "toast" and not (a and b)
-        ):  # a dropped column can have been the reason for one
+        ):  # a dropped column can be the reason for a TOAST table
             continue
         if isinstance(a, dict) and isinstance(b, dict):
             found += differing(a, b, f"{path}{key} / ")
@@ -164,7 +164,7 @@ def differing(was: dict[str, Any], now: dict[str, Any], path: str = "") -> list[
 def as_documented(
     portrait: dict[str, Any], root: dict[str, Any], *, classic: bool, below: bool = False
 ) -> dict[str, Any]:
-    """What docs/upkeep.md says of a new partition like this one."""
+    """The catalog contents of a new partition like this one, according to docs/upkeep.md."""
     found = dict(portrait)
     for gone in ("comment", "statistics", "publication", "policy"):
         found.pop(gone, None)
@@ -173,13 +173,13 @@ def as_documented(
     found["constraint"] = [
         c for c in found["constraint"] if not c[1].startswith("CHECK") or c[0] in names
     ]
-    # ATTACH gives it to a partition, not to those below it
+    # ATTACH sets it for a partition, but not for partitions below it
     left_out = {"attidentity"} if below else set()
     if classic and any(k.startswith("below") for k in found):
-        # Greenplum 6 makes what lies between the table and its leaves, and no row is stored there
+        # Greenplum 6 creates intermediates itself, and they contain no rows
         found.pop("encoding", None)
         left_out.add("attstattarget")
-    # the definition, whatever its state
+    # only the definition, not the state
     found["trigger"] = [w for w, _ in found.get("trigger", ()) if w.split()[2] in tables]
     return {
         k: [
@@ -195,7 +195,7 @@ def as_documented(
 def random_tables(
     fixture: str, name: str, seed: int, first: date, request: pytest.FixtureRequest
 ) -> tuple[str, Portraits, list[str]]:
-    """A database with random tables whose partitions begin on a day, as its DSN, its catalogs and the names of the tables."""
+    """Create random tables in a database, with partitions that start on a day; return DSN, catalog contents and names of the tables."""
     dsn = fresh_database(request.getfixturevalue(fixture), name)
     made.roles(dsn, *odd.ROLES)
     made.execute(dsn, *odd.SHARED)
@@ -231,7 +231,7 @@ def test_they_equal_the_newest(fixture: str, seed: int, request: pytest.FixtureR
         wanted = documented(portraits[table, newest[1]])
         for oid, name, bound in look.partitions(root):
             now = look.of(oid, name)
-            if (table, name) in portraits:  # what was there stays as it was
+            if (table, name) in portraits:  # existing partitions do not change
                 problems += [f"{name} {d}" for d in differing(portraits[table, name], now)]
                 continue
             created += 1
@@ -245,7 +245,7 @@ def test_they_equal_the_newest(fixture: str, seed: int, request: pytest.FixtureR
 
 @pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn", "pgnew_dsn"])
 def test_row_security_of_the_newest_is_there(fixture: str, request: pytest.FixtureRequest) -> None:
-    """A role that has the newest partition's privileges sees no row of a new one."""
+    """A role with the privileges of the newest partition sees no row of a new partition."""
     dsn = fresh_database(request.getfixturevalue(fixture), "new_closed")
     made.roles(dsn, "upkeep_reader")
     daily(dsn, "t", 5)

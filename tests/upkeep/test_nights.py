@@ -1,4 +1,7 @@
-"""Properties of a thousand nights under random policies: no gap, no overlap, nothing young is touched, and a second run is empty."""
+"""Properties of a thousand nights under random policies.
+
+There are no gaps and no overlaps, young partitions do not change, and a second run has nothing to do.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 from gpcatalog.model.bounds import DAY, INFINITY, OPEN_LOW, Family
 from gpcatalog.planner import grid
 from gpcatalog.planner.grid import Grain
-from gpcatalog.planner.policy import loads, wishes_for
+from gpcatalog.planner.policy import loads, resolve_policy
 from gpcatalog.planner.time_key import TimeKey, cell_of, micros
 from gpcatalog.upkeep import forecast as fc
 from gpcatalog.upkeep.habits import Habits
@@ -32,7 +35,7 @@ GRAINS = st.sampled_from([Grain.DAY, Grain.WEEK, Grain.MONTH])
 
 @st.composite
 def tables(draw: st.DrawFn) -> TableState:
-    """A table of up to two years of partitions, with gaps and odd lengths, and random rules."""
+    """A table with up to two years of partitions, with gaps and unusual lengths, and random rules."""
     grain = draw(GRAINS)
     zone = draw(st.sampled_from(["", "Europe/Berlin", "America/Sao_Paulo"]))
     key = TimeKey(family=Family.TIMESTAMPTZ if zone else Family.DATE, zone=zone)
@@ -86,7 +89,7 @@ def tables(draw: st.DrawFn) -> TableState:
 
 
 def sound(table: TableState) -> None:
-    """No two partitions overlap or share a name."""
+    """Check that no two partitions overlap or have the same name."""
     for s in table.sets:
         for one, two in pairwise(s.parts):
             assert one.high <= two.low, (one, two)
@@ -101,7 +104,7 @@ def test_a_thousand_days(table: TableState, seed: int) -> None:
     rates = {1: (1000, 1000)}
     state, rules = table, table.rules
     copied: dict[tuple[int, int, int], int] = {}
-    # some nights are missed, at most as many as the batch leaves cover for
+    # some nights are missed, at most as many as the cover left by the batch allows
     for _ in range(300):
         local = state.key.now(now)
         before = {p.low: p for p in state.sets[0].parts}
@@ -109,7 +112,7 @@ def test_a_thousand_days(table: TableState, seed: int) -> None:
         (after,) = fc.applied([state], done)
         sound(after)
         [s] = after.sets
-        # the whole cover, today and ahead
+        # the complete cover, today and ahead
         assert cover_end(s.parts, local) >= local + rules.least
         if any(c.why == "premake" for c in done.create):
             assert cover_end(s.parts, local) >= local + rules.premake
@@ -118,12 +121,12 @@ def test_a_thousand_days(table: TableState, seed: int) -> None:
             assert rules.keep is not None
             assert rules.retention == gone.how
             assert all(p.high <= local - rules.keep for p in gone.parts)
-            assert s.parts  # never the last one
+            assert s.parts  # the last partition is never removed
         for merge in done.rollups:
             assert merge.high <= local - rules.hot
             assert {p.low for p in merge.parts} <= set(before)
             assert cell_of(merge.grain, merge.low) == cell_of(merge.grain, merge.high - 1)
-            if rules.retention == "drop" and rules.keep is not None:  # it would be announced again
+            if rules.retention == "drop" and rules.keep is not None:  # would be announced again
                 edge = local - rules.keep + 7 * DAY
                 cell = cell_of(merge.grain, merge.low)
                 assert not [
@@ -131,7 +134,7 @@ def test_a_thousand_days(table: TableState, seed: int) -> None:
                     for p in before.values()
                     if p.high <= edge and cell_of(merge.grain, p.low) == cell
                 ]
-        # what is not named is as it was
+        # other partitions do not change
         touched = {p.low for g in done.retire for p in g.parts} | {
             p.low for m in done.rollups for p in m.parts
         }
@@ -139,12 +142,12 @@ def test_a_thousand_days(table: TableState, seed: int) -> None:
         assert all(kept[low] == p for low, p in before.items() if low not in touched)
         again = night([after], now, LIMITS, copied)
         assert again.empty, (done, again)  # a second run has nothing to do
-        state = fc._grown(after, rates, now)
+        state = fc._after_inserts(after, rates, now)
         now += DAY * (1 + (now // DAY * seed) % 2 * (rules.batch < rules.premake - 2 * DAY))
 
 
 def plain_rules(**changed: object) -> TableRules:
-    """Rules that create partitions for two days and do nothing else, but for what is changed."""
+    """Rules that create partitions for two days and do nothing else, with these changes."""
     usual = TableRules(
         grain=Grain.DAY,
         premake=2 * DAY,
@@ -172,7 +175,7 @@ def table_of(
     left: str = "",
     kept: str | None = None,
 ) -> TableState:
-    """A table with one parent. left: why nothing is merged; kept: why nothing is removed, None: the same"""
+    """A table with one parent. left: why nothing is merged; kept: why nothing is removed, None: same as `left`."""
     return TableState(
         oid=oid,
         schema="s",
@@ -187,7 +190,7 @@ def table_of(
 
 
 def span(begin: datetime, number: int, size: int = 100, leaves: int = 1) -> list[Partition]:
-    """So many daily partitions from a date on."""
+    """This number of daily partitions from a date."""
     low = micros(begin)
     return [
         Partition(
@@ -222,13 +225,13 @@ def test_every_gap_is_filled_on_demand() -> None:
 @pytest.mark.parametrize(("budget", "nights"), [(10**9, 1), (400, 3), (100, 10)])
 def test_a_cell_larger_than_the_night(budget: int, nights: int) -> None:
     rules = plain_rules(batch=DAY, rollups=((Grain.MONTH, 40 * DAY),))
-    table = table_of(span(datetime(2024, 3, 1), 10), rules)  # of 100 bytes each
+    table = table_of(span(datetime(2024, 3, 1), 10), rules)  # 100 bytes each
     limits = replace(LIMITS, max_rewrite=budget)
     found = list(fc.forecast([table], micros(datetime(2024, 6, 1)), limits, 20))
     work = [n for n in found if n.night.rollups]
     assert len(work) == nights
     assert all(sum(r.bytes for r in n.night.rollups) <= budget for n in work)
-    assert [r.whole for n in work for r in n.night.rollups] == [False] * (nights - 1) + [True]
+    assert [r.complete for n in work for r in n.night.rollups] == [False] * (nights - 1) + [True]
 
 
 def test_an_hour_that_clocks_skip_has_no_partition() -> None:
@@ -245,7 +248,7 @@ def test_an_hour_that_clocks_skip_has_no_partition() -> None:
     bounds = [(key.axis(n.low), key.axis(n.high)) for n in create.new]
     assert all(a < b for a, b in bounds)
     assert all(b == c for (_, b), (c, _) in pairwise(bounds))
-    assert len(bounds) == 46  # of 48 hours, one is there and one is skipped
+    assert len(bounds) == 46  # of 48 hours, one exists and one is skipped by the clock
 
 
 def test_a_partition_without_leaves_is_no_model() -> None:
@@ -267,7 +270,7 @@ def test_merges_that_are_not_possible_take_no_budget() -> None:
     assert [r.table for r in first.rollups] == [1]
     place = (1, first.rollups[0].low, first.rollups[0].high)
     again = night(tables, now, limits, excluded={place})
-    assert [(r.table, r.whole) for r in again.rollups] == [(2, True)]
+    assert [(r.table, r.complete) for r in again.rollups] == [(2, True)]
 
 
 def test_a_year_that_would_be_too_large_becomes_months() -> None:
@@ -286,7 +289,7 @@ def test_what_stays_past_its_retention_is_said() -> None:
     now = micros(datetime(2024, 6, 1, 3))
     parts = span(datetime(2024, 1, 1), 200)
     rules = plain_rules(keep=60 * DAY, retention="drop")
-    # what stops merges only
+    # a reason that only prevents merges
     merges = plain_rules(keep=60 * DAY, retention="drop", rollups=((Grain.MONTH, DAY),))
     found = night([table_of(parts, merges, left="a foreign key", kept="")], now, LIMITS)
     assert [len(r.parts) for r in found.retire] == [92]
@@ -296,7 +299,7 @@ def test_what_stays_past_its_retention_is_said() -> None:
     assert [n.text for n in found.notes if n.what == "retention"] == [
         "92 partitions of t1 are past keep and stay: a foreign key"
     ]
-    # what may not be dropped takes no part of the night from others
+    # partitions that must not be dropped do not use up the night's limit
     few = replace(LIMITS, max_leaves=100)
     cold = table_of(
         span(datetime(2023, 1, 1), 90), plain_rules(rollups=((Grain.MONTH, DAY),)), oid=2
@@ -327,7 +330,7 @@ def test_the_notice_of_a_drop_is_one_number() -> None:
 
 
 def test_growth_is_that_of_the_fullest_segment() -> None:
-    """Hundred segments share what a day adds: a merged partition is not forecast too large."""
+    """A hundred segments share the bytes of a day: a merged partition is not forecast too large."""
     parts = [
         replace(p, bytes=100 * 1000, segment_bytes=1000) for p in span(datetime(2024, 3, 1), 31)
     ]
@@ -370,7 +373,7 @@ def test_a_partition_without_an_end_is_said() -> None:
 
 @pytest.mark.parametrize("table", ["t", "ä" * 40])
 def test_names_that_are_taken(table: str) -> None:
-    """A number follows, also where the name has no room for it."""
+    """A number is appended, even if the name must be truncated for it."""
     now = micros(datetime(2024, 3, 5, 3))
     parts = span(datetime(2024, 3, 1), 5)
     state = table_of(parts, plain_rules(premake=3 * DAY))
@@ -389,7 +392,7 @@ def test_names_that_are_taken(table: str) -> None:
 
 
 def test_a_day_adds_what_full_partitions_have() -> None:
-    """Empty partitions and those of the future do not count."""
+    """Empty partitions and future partitions do not count."""
     now = micros(datetime(2024, 3, 10, 3))
     full = span(datetime(2024, 3, 1), 4)
     empty = [replace(p, filled=False, bytes=0) for p in span(datetime(2024, 3, 5), 3)]
@@ -419,7 +422,7 @@ def test_no_partition_spans_two_units_of_the_retention(unit: str, grains: list[G
         newest=10,
         evidence=(),
     )
-    found = rules_of(wishes_for(loads(text), "s", "t"), habits, classic=False)
+    found = rules_of(resolve_policy(loads(text), "s", "t"), habits, classic=False)
     assert [grain for grain, _ in found.rollups] == grains
 
 

@@ -42,7 +42,7 @@ def bounds(dsn: str, table: str) -> list[str]:
 
 
 def ids(dsn: str, name: str, partitions: int, kind: str = "bigint") -> None:
-    """A table of so many partitions of 1000 numbers."""
+    """Create a table with this number of partitions of 1000 numbers each."""
     if server_of(dsn).startswith("gp"):
         made.execute(
             dsn,
@@ -61,7 +61,7 @@ def ids(dsn: str, name: str, partitions: int, kind: str = "bigint") -> None:
 
 
 def run(dsn: str, rules: str = RULES, *, allow_drop: bool = False) -> str:
-    """Run the script of tonight; its text."""
+    """Run the script of tonight and return its text."""
     year, text = night(dsn, rules, allow_drop=allow_drop)
     done = year.run(text)
     assert done.returncode == 0, done.stderr
@@ -71,13 +71,13 @@ def run(dsn: str, rules: str = RULES, *, allow_drop: bool = False) -> str:
 @pytest.mark.parametrize("kind", ["bigint", "numeric"])
 @pytest.mark.parametrize("fixture", SERVERS)
 def test_numbers(fixture: str, kind: str, request: pytest.FixtureRequest) -> None:
-    """As many partitions as asked for lie after the newest one with rows."""
+    """The requested number of partitions exists after the newest one with rows."""
     dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_numbers")
     ids(dsn, "t", 10, kind)
     made.execute(dsn, "INSERT INTO t SELECT n, 1 FROM generate_series(0, 6500) n")
     assert len(bounds(dsn, "t")) == 10
     run(dsn)
-    assert len(bounds(dsn, "t")) == 11  # the seventh has the newest rows
+    assert len(bounds(dsn, "t")) == 11  # the seventh partition has the newest rows
     made.execute(dsn, "INSERT INTO t SELECT n, 1 FROM generate_series(6501, 8000) n")
     assert "create 2 partitions from 11000 to 13000" in run(dsn)
     assert run(dsn).startswith("-- Nothing to do tonight.")
@@ -96,7 +96,7 @@ def test_numbers(fixture: str, kind: str, request: pytest.FixtureRequest) -> Non
 
 
 def test_numbers_are_not_kept_by_time(pg_dsn: str) -> None:
-    """`keep` counts time, and says nothing about numbers."""
+    """`keep` is a time, and does not apply to numbers."""
     dsn = fresh_database(pg_dsn, "upkeep_kept_numbers")
     ids(dsn, "t", 60)
     made.execute(dsn, "INSERT INTO t SELECT n, 1 FROM generate_series(0, 59999, 10) n")
@@ -119,7 +119,7 @@ def month(today: date, n: int) -> date:
 @pytest.mark.parametrize("levels", [1, 2])
 @pytest.mark.parametrize("fixture", SERVERS)
 def test_months(fixture: str, levels: int, request: pytest.FixtureRequest) -> None:
-    """Lists of one month each: coming ones are created like the newest, old ones go."""
+    """Lists of one month each: lists of coming months are created like the newest, old ones are removed."""
     dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_months")
     today = datetime.now(UTC).date()
     gp = server_of(dsn).startswith("gp")
@@ -170,7 +170,7 @@ def test_months(fixture: str, levels: int, request: pytest.FixtureRequest) -> No
     text = run(dsn, rules + f'retention = "{how}"\nkeep = "75d"\n', allow_drop=how == "drop")
     old = sum(month(today, n + 1) <= today - timedelta(75) for n in range(-5, 1))
     for name in MONTHS:
-        gone = 0 if how == "drop" else old  # a drop waits seven days
+        gone = 0 if how == "drop" else old  # a drop waits seven days after its announcement
         assert len(bounds(dsn, f"m_{name}")) == 6 + coming - gone, name
     assert old > 0
     assert ("LOST" in text) == (how == "drop")

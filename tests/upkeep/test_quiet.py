@@ -1,4 +1,4 @@
-"""Merges wait for partitions that were written lately, on live servers whose files are made old."""
+"""Merges wait for partitions that were written recently, on live servers whose files are set to old times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RULES = ALL + 'grains = { month = "20d" }\nquiet = "3d"\n'
 
 
 def age_files(dsn: str, days: int) -> None:
-    """Make all files of a database old, on all instances."""
+    """Set old modification times for all files of a database, on all instances."""
     query = (
         "SELECT datadir FROM gp_segment_configuration WHERE role = 'p'"
         if server_of(dsn).startswith("gp")
@@ -53,7 +53,7 @@ def test_quiet(fixture: str, request: pytest.FixtureRequest) -> None:
     _, every = night(dsn, without)
     number = merges(every)
     assert number >= 3
-    # all were just written
+    # all partitions were just written
     year, text = night(dsn, RULES)
     assert not merges(text)
     assert [e for e in year.errors if "wait: their partitions were written lately (quiet)" in e]
@@ -61,7 +61,7 @@ def test_quiet(fixture: str, request: pytest.FixtureRequest) -> None:
     year, text = night(dsn, RULES)
     assert merges(text) == number
     assert not [e for e in year.errors if "wait:" in e]
-    # a late row in one of them
+    # a late row in one partition
     late = datetime.now(UTC).date() - timedelta(40)
     made.execute(dsn, f"INSERT INTO t (d, v) VALUES ('{late}', 1)", "CHECKPOINT")
     year, text = night(dsn, RULES)
@@ -75,7 +75,7 @@ def test_quiet(fixture: str, request: pytest.FixtureRequest) -> None:
 
 
 def test_a_role_that_cannot_see_files(pg_dsn: str, tmp_path: Path) -> None:
-    """Where the times are unknown, merges wait, and the script says so."""
+    """If the times are unknown, merges wait, and the script reports it."""
     dsn = fresh_database(pg_dsn, "upkeep_unseen")
     made.roles(dsn, "upkeep_blind")
     made.execute(dsn, "ALTER ROLE upkeep_blind LOGIN")
@@ -101,13 +101,13 @@ def test_tables_that_are_gone_have_no_time(pg_dsn: str) -> None:
 
 @pytest.mark.parametrize("fixture", SERVERS)
 def test_files_of_large_heaps(fixture: str, request: pytest.FixtureRequest) -> None:
-    """The second and third gigabyte of a heap are files of their own, which may be the only new ones."""
+    """The second and third gigabyte of a heap are separate files, which may be the only new ones."""
     dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_large")
     made.execute(dsn, "CREATE TABLE t (v int)", "INSERT INTO t VALUES (1)")
     age_files(dsn, 10)
     [(oid,)] = made.asked(dsn, "SELECT 't'::regclass::oid::int8")
     with connect(dsn) as session:
-        for size in (1, 5 << 30):  # the second gigabyte is not there
+        for size in (1, 5 << 30):  # the file of the second gigabyte does not exist
             assert last_written(session, {oid: size})[oid] > 9 * 86400
     if server_of(dsn).startswith("gp"):
         return

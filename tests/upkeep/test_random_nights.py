@@ -1,6 +1,6 @@
-"""Nights over tables made at random (migration/decorated.py): no row and no property is lost by merges and retention.
+"""Nights with random tables (migration/decorated.py): merges and retention lose no row and no property.
 
-GPCATALOG_TEST_SEEDS=100-120 tries other tables.
+GPCATALOG_TEST_SEEDS=100-120 uses other tables.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tests.migration.test_decorated import seeds
 from tests.upkeep.test_live import night
 from tests.upkeep.test_new_partitions import REFUSED, Portraits, differing, random_tables
 
-DAYS_BEFORE = 50  # the first partition
-KEEP = 47  # days: three of its partitions are past them, and the others old enough for merges
+DAYS_BEFORE = 50  # age of the first partition
+KEEP = 47  # days: three of its partitions are past it, and the others are old enough for merges
 POLICY = (
     '[default]\nautomatic_maintenance = true\ngrain = "day"\npremake = "3d"\nhot_days = 3\n'
     'grains = { week = "10d", month = "43d" }\n'
@@ -25,9 +25,9 @@ POLICY = (
 HOW = ("none", "detach", "drop")
 OF_A_PARTITION = re.compile(r"att(islocal|inhcount|identity)|relispartition|trigger: ")
 NAMED = re.compile(r"(?m)^--\s+LOST: (?:public\.)?(.*?): (?!all rows of)")
-# ATTACH gives it to a partition, not to those below it
+# ATTACH sets it for a partition, but not for partitions below it
 NOT_BELOW = re.compile(r"below .*attidentity")
-# Greenplum 6 cannot detach these, and says so
+# Greenplum 6 cannot detach these partitions, and reports it
 REFUSED_CLASSIC = re.compile(r"INFO:  (?:public\.)?(.*?): detach-\w+ FAILED: .*has subpartitions")
 
 
@@ -36,8 +36,9 @@ def without_parts(portrait: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_merged(portrait: dict[str, Any], *, classic: bool) -> dict[str, Any]:
-    """What a merged partition has of those that it is made of. Greenplum 6 writes bounds as CHECK constraints, and defaults of options out; it
-    makes what lies between the table and its leaves, and no row is stored there.
+    """The catalog contents that a merged partition shares with its parts.
+
+    Greenplum 6 prints bounds as CHECK constraints, and default options. It creates intermediates itself, and they contain no rows.
     """
     if not classic:
         return portrait
@@ -60,7 +61,7 @@ def of_merged(portrait: dict[str, Any], *, classic: bool) -> dict[str, Any]:
 
 
 class Tables:
-    """Random tables of a database, with what they were before the nights."""
+    """Random tables of a database, and their state before the nights."""
 
     def __init__(self, dsn: str, look: Portraits, names: list[str]) -> None:
         self.dsn, self.look = dsn, look
@@ -91,7 +92,7 @@ class Tables:
         return made.rows_of(self.dsn, f"({one})")
 
     def detached(self, table: str) -> dict[int, str]:
-        """Those of its partitions that are tables of their own now, by oid."""
+        """Former partitions of a table that are separate tables now, by OID."""
         there = {o for o, _, _ in self.look.partitions(self.roots[table])}
         found = self.look.conn.execute(
             "SELECT oid::int8, oid::regclass::text FROM pg_class WHERE oid = ANY(%s::int8[])",
@@ -100,9 +101,9 @@ class Tables:
         return {int(o): str(n) for o, n in found}
 
     def differences(self, table: str, *, named: bool) -> list[str]:
-        """What a table, its partitions and those that were detached have now that they had not, or lack.
+        """Differences of a table, its partitions and its detached partitions from their state before.
 
-        named: the script names what its merged partitions lack
+        named: whether the script reports losses of merged partitions
         """
         look, was = self.look, self.parts[table]
         found = [
@@ -118,7 +119,7 @@ class Tables:
                 found += [f"{name} {d}" for d in differing(was[oid], now)]
             elif not named and re.search(
                 r"_p\d{4}[wm]\d\d", name
-            ):  # merged, of partitions that were alike
+            ):  # merged from partitions with the same properties
                 classic = self.look.classic
                 now = of_merged(now, classic=classic)
                 best = min(
@@ -151,7 +152,7 @@ def test_nothing_is_lost(fixture: str, seed: int, request: pytest.FixtureRequest
         done = year.run(text)
         refused = {*REFUSED.findall(done.stderr), *REFUSED_CLASSIC.findall(done.stderr)}
         assert done.returncode == (3 if refused else 0), done.stderr
-        if how == "drop" and n == 0:  # only announced
+        if how == "drop" and n == 0:  # the drop is only announced
             assert {t: tables.rows_of(t, [t]) for t in names} == tables.rows
             made.execute(dsn, "UPDATE gpcatalog_journal.upkeep SET at = at - interval '7 days'")
     problems = []

@@ -1,6 +1,6 @@
-"""Everything that upkeep says of made databases, kept as golden files: habits, coming nights, state, tonight's steps.
+"""All results of upkeep for made databases, compared with golden files: habits, coming nights, state, tonight's steps.
 
-GPCATALOG_TEST_UPDATE=1 pytest tests/upkeep/test_results.py    writes them anew; look at the difference before you commit it
+GPCATALOG_TEST_UPDATE=1 pytest tests/upkeep/test_results.py    writes the files again; check the difference before a commit
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
 
 
 def daily(name: str, days: int, ahead: int, **more: object) -> Spec:
-    """A table of daily partitions, the last of which ends so many days after today."""
+    """A table of daily partitions, the last of which ends `ahead` days after today."""
     start = TAKEN_AT.date() + timedelta(ahead - days)
     return Spec(name=name, leaves=days, start=start, filled=1 - ahead / days, **more)  # type: ignore[arg-type]
 
@@ -147,7 +147,7 @@ quiet = "1d"
 
 
 def made(folder: Path, generation: str) -> Path:
-    """A snapshot of all shapes; one table lacks some partitions of the past and of the future."""
+    """A snapshot with all shapes; one table lacks some past and future partitions."""
     file = folder / "made.gpcatalog"
     heap = generation.startswith("pg")
     specs = [replace(s, storage="heap") if heap else s for s in SPECS]
@@ -166,7 +166,7 @@ def made(folder: Path, generation: str) -> Path:
 
 
 def golden(name: str, text: str) -> None:
-    """Compare with a file."""
+    """Compare a text with its golden file."""
     file = GOLDEN / name
     if os.environ.get("GPCATALOG_TEST_UPDATE"):
         GOLDEN.mkdir(exist_ok=True)
@@ -175,7 +175,7 @@ def golden(name: str, text: str) -> None:
 
 
 def lines(title: str, found: object) -> str:
-    """A result as text: a line for each element of its lists."""
+    """A result as text, with one line for each element of its lists."""
     head, rows = f"== {title}\n", []
     for key, value in msgspec.to_builtins(found).items():
         if isinstance(value, list):
@@ -186,7 +186,7 @@ def lines(title: str, found: object) -> str:
 
 
 def run(hours: float, *failures: str, ended: bool = True) -> Run:
-    """A run that began so many hours ago."""
+    """A run that started this number of hours ago."""
     begun = NOON - timedelta(hours=hours)
     return Run(
         run="upkeep-1",
@@ -232,7 +232,7 @@ def test_results(generation: str, tmp_path: Path) -> None:
                 prepared.now,
                 prepared.limits,
             )
-            if runs:  # the tables are those of the others
+            if runs:  # the tables are the same as in the other cases
                 state = msgspec.structs.replace(state, tables=[], left_alone=[])
             said.append(lines(f"status, {name}", state))
             said.append(rendered(lambda out, state=state: upkeep_text.show_status(state, out)))
@@ -266,7 +266,7 @@ def test_steps(generation: str, allow_drop: bool, tmp_path: Path) -> None:
     ("zone", "midnight"), [("Europe/Berlin", "22"), ("Asia/Kolkata", None), ("", "00")]
 )
 def test_hours_become_days_of_the_zone(zone: str, midnight: str | None, tmp_path: Path) -> None:
-    """Merges of hourly partitions are days in the time zone of the policy; half hours fit no zone."""
+    """Merges of hourly partitions are days in the time zone of the policy; half-hour offsets do not fit."""
     file = tmp_path / "hours.gpcatalog"
     start = TAKEN_AT.date() - timedelta(9)
     write(
@@ -290,7 +290,7 @@ def test_hours_become_days_of_the_zone(zone: str, midnight: str | None, tmp_path
     assert not planned.refusals
     merges = [s for steps in planned.steps.values() for s in steps if s.operation == "merge"]
     assert len(merges) >= 5
-    for merge in merges[1:]:  # the first day is not whole everywhere
+    for merge in merges[1:]:  # the first day is not complete in every zone
         assert len(merge.units) == 24
         assert f" {midnight}:00:00') TO (" in merge.units[0].bound
 
@@ -312,7 +312,7 @@ def test_the_curve_of_a_long_calendar_ends_on_its_last_night(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("size", [None, 1 << 20])
 def test_bytes_that_go_to_files(size: int | None, tmp_path: Path) -> None:
-    """Partitions of unknown size go one a night, and the bytes of that night are unknown, not 0."""
+    """Partitions of unknown size are moved to files one per night, and the bytes of that night are unknown, not 0."""
     file = tmp_path / "one.gpcatalog"
     write(file, [daily("files", 60, 10, bytes=size)], generation="gp7")
     rules = policy.loads(

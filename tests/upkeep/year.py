@@ -1,10 +1,10 @@
-"""Nights of upkeep on a live server, one after the other, while others write and create partitions, too.
+"""Nights of upkeep on a live server, one after the other, while other jobs write rows and create partitions.
 
     python -m tests.upkeep.year CONNINFO [--first 2025-03-20] [--nights 365] [--kills 20] [--shape plain]
 
-CONNINFO is that of a superuser, in an empty database that may be filled. Every night a new snapshot is taken, a script is written
-for that day and run by psql. The rows of every table are also written to a plain table, which is the reference: in the end both
-must have the same rows. Each night is checked: no failed insert, no gap within the cover, as many leaves as the forecast said.
+CONNINFO must connect as superuser to an empty database that may be filled. Every night, a new snapshot is taken, a script is
+written for that day, and psql runs it. The rows of every table are also written to a plain table, the reference: in the end,
+both must have the same rows. Each night is checked: no failed insert, no gap within the cover, and as many leaves as forecast.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gpcatalog.store.snapshot import Snapshot
 from tests.program import PSQL
 
 HISTORY = 70  # days of partitions before the first night
-AHEAD = 3  # and after it
+AHEAD = 3  # days of partitions after it
 PREMAKE = 6
 POLICY = """
 [upkeep]
@@ -64,7 +64,7 @@ retention = "drop"
 
 @dataclass(frozen=True)
 class ShapeOf:
-    """A shape of table. key: type of its key; text: what spells a day (and hour) as a value."""
+    """A shape of table. key: type of its key; text: expression for a day (and hour) as a value."""
 
     name: str
     key: str
@@ -72,7 +72,7 @@ class ShapeOf:
     two_levels: bool = False
 
     def value(self, day: date, hour: int = 0) -> str:
-        """A value on a day, in local time where the key has a zone."""
+        """A value on a day, in local time if the key has a time zone."""
         if self.key == "int":
             return f"{day:%Y%m%d}"
         if self.key == "timestamptz":
@@ -80,7 +80,7 @@ class ShapeOf:
         return f"date '{day}'"
 
     def bound(self, day: date) -> str:
-        """A bound as a person writes it."""
+        """A bound as a user writes it."""
         if self.key == "int":
             return f"{day:%Y%m%d}"
         if self.key == "timestamptz":
@@ -99,7 +99,7 @@ SHAPES = (
 
 
 def ddl(shape: ShapeOf, server: str, first: date) -> list[str]:
-    """The table with its history."""
+    """Statements for the table with its history."""
     name = shape.name
     columns = f"k {shape.key} NOT NULL, region text, v int, note text DEFAULT 'n'"
     days = [first + timedelta(n) for n in range(-HISTORY, AHEAD)]
@@ -151,8 +151,8 @@ class Year:
     server: str
     first: date
     shapes: tuple[ShapeOf, ...] = SHAPES
-    kills: float = 0.0  # share of the nights that are interrupted, by chance
-    killed: frozenset[int] | None = None  # the nights that are interrupted, instead
+    kills: float = 0.0  # share of the nights that are interrupted at random
+    killed: frozenset[int] | None = None  # the nights that are interrupted; replaces `kills`
     budget: str = "1GB"
     seed: int = 1
     errors: list[str] = field(default_factory=list)
@@ -184,14 +184,14 @@ class Year:
             )
             for n in range(-HISTORY, 0, 7):
                 self.write(shape, self.first + timedelta(n), 4)
-            if shape.name == "rows_in_default":  # of days before all partitions, and in a gap
+            if shape.name == "rows_in_default":  # on days before all partitions, and in a gap
                 self.write(shape, self.first - timedelta(HISTORY + 3), 5)
                 gap = self.first - timedelta(9)
                 self.drop(shape, gap)
                 self.write(shape, gap, 7)
 
     def drop(self, shape: ShapeOf, day: date) -> None:
-        """Drop the partition of a day (its rows go from the reference, too)."""
+        """Drop the partition of a day, and delete its rows from the reference."""
         self.execute(
             f"DELETE FROM ref_{shape.name} WHERE k = {shape.value(day)}",
             f"DROP TABLE {shape.name}_p{day:%Y%m%d}"
@@ -200,7 +200,7 @@ class Year:
         )
 
     def write(self, shape: ShapeOf, day: date, rows: int) -> None:
-        """Insert rows of a day into the table and its reference; a failed insert is an error."""
+        """Insert rows of a day into the table and its reference; record a failed insert as an error."""
         self.number += rows
         values = ", ".join(
             f"({shape.value(day, (n * 11) % 24)}, '{('eu', 'us')[n % 2]}', {self.number + n})"
@@ -218,7 +218,7 @@ class Year:
                 self.errors.append(f"insert into {shape.name} of {day}: {e}")
 
     def rival(self, shape: ShapeOf, day: date) -> None:
-        """Another job creates a partition of a day, as its owner's cron does; it may be there."""
+        """Create a partition of a day as another job does, such as cron of the owner; it may already exist."""
         name = f"{shape.name}_p{day:%Y%m%d}"
         low, high = shape.bound(day), shape.bound(day + timedelta(1))
         if self.server.startswith("pg"):
@@ -242,7 +242,7 @@ class Year:
                 self.errors.append(f"rival of {shape.name} on {day}: {e}")
 
     def script(self, day: date) -> str:
-        """Tonight's script; keeps how many leaves it promises."""
+        """The script of tonight; also stores the number of leaves that it predicts."""
         with (
             tempfile.TemporaryDirectory() as folder,
             connect(self.dsn) as session,
@@ -260,7 +260,7 @@ class Year:
                     self.errors.append(f"{day}: {r.table} {r.operation} refused: {r.reason}")
                 [tonight] = upkeep.nights(prepared, 1, announced=True)
                 self.promised = {t.name: tonight.leaves[t.oid] for t in prepared.states}
-                # the clock of the server is not that of the simulation
+                # the server's clock differs from the simulated date
                 return upkeep.script_of(session, work).replace(
                     f"'{day}'::date", f"'{datetime.now(UTC).date()}'::date"
                 )
@@ -268,7 +268,7 @@ class Year:
     def run(
         self, text: str, *, kill_after: float | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run a script with psql, or end psql and its server process in the middle of it."""
+        """Run a script with psql, or kill psql and its server process in the middle of it."""
         with tempfile.NamedTemporaryFile("w", suffix=".sql", delete=False) as file:
             file.write(text)
         try:
@@ -297,7 +297,7 @@ class Year:
             Path(file.name).unlink()
 
     def night(self, day: date, *, promise: bool = True) -> None:
-        """One night: script, perhaps killed and run again, then the writers of the day."""
+        """Run one night: the script, perhaps killed and run again."""
         text = self.script(day)
         self.nights += 1
         by_chance = self.random.random() < self.kills
@@ -312,17 +312,17 @@ class Year:
         if promise:
             leaves = self.leaves()
             for name, number in self.promised.items():
-                # drops wait seven nights, and what a default partition has is not known beforehand
+                # drops wait seven nights, and the rows of a default partition are not known before
                 unknown = name == "rows_in_default" or (name == "numbers" and self.nights <= 8)
                 if leaves[name] != number and not unknown:
                     self.errors.append(f"{day}: {name} has {leaves[name]} leaves, not {number}")
-        # a drop waits seven days after it was announced
+        # a drop waits seven days after its announcement
         self.execute(
             "UPDATE gpcatalog_journal.upkeep SET at = at - interval '1 day' WHERE state = 'announced'"
         )
 
     def day(self, day: date) -> None:
-        """What others do on a day: rows of today and of the cover, late rows, and a rival."""
+        """Simulate others on a day: rows of today and of the cover, late rows, and sometimes another job."""
         for shape in self.shapes:
             self.write(shape, day, 6)
             self.write(shape, day + timedelta(PREMAKE - 2), 1)
@@ -331,7 +331,7 @@ class Year:
             self.rival(self.random.choice(self.shapes[:3]), day + timedelta(PREMAKE))
 
     def leaves(self) -> dict[str, int]:
-        """Leaf partitions of each table, as the server has them."""
+        """Number of leaves of each table, as the server reports them."""
         query = """WITH RECURSIVE t (root, oid) AS (
                        SELECT c.oid, c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'public'
                        UNION ALL SELECT t.root, i.inhrelid FROM t JOIN pg_inherits i ON i.inhparent = t.oid)
@@ -342,12 +342,12 @@ class Year:
             return dict(conn.execute(query).fetchall())
 
     def shown(self) -> str:
-        """Leaves of the tables, in a line."""
+        """The number of leaves of each table, in one line."""
         leaves = self.leaves()
         return ", ".join(f"{s.name} {leaves[s.name]}" for s in self.shapes)
 
     def compare(self) -> Iterator[tuple[str, object]]:
-        """Tables whose rows are not those of their reference, with the number of different rows."""
+        """Tables whose rows differ from their reference, with the number of different rows."""
         with psycopg.connect(self.dsn, autocommit=True) as conn:
             away = [
                 r[0]
@@ -363,7 +363,7 @@ class Year:
                     f"SELECT k, region, v, note FROM {t}" for t in (shape.name, *mine)
                 )
                 where = ""
-                if shape.name == "numbers":  # what was dropped is older than all that is there
+                if shape.name == "numbers":  # dropped rows are older than all others
                     where = f" WHERE k >= (SELECT min(k) FROM {shape.name})"
                 sides = (every, f"SELECT k, region, v, note FROM ref_{shape.name}{where}")
                 for one, two in (sides, sides[::-1]):
@@ -374,13 +374,13 @@ class Year:
 
 
 def server_of(dsn: str) -> str:
-    """gp6, gp7 or pg15."""
+    """Generation of a server: gp6, gp7 or pg15."""
     with connect(dsn) as session:
         return session.server.generation
 
 
 def main() -> None:
-    """Run and report."""
+    """Run the nights and report the result."""
     parser = argparse.ArgumentParser()
     parser.add_argument("conninfo")
     parser.add_argument("--first", default="2025-03-20")

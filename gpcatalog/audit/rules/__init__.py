@@ -36,10 +36,10 @@ def run(report: Report, only: Iterable[str] = ()) -> tuple[Finding, ...]:
     Raises CatalogError for an unknown rule.
     """
     checks = every()
-    wanted = list(only) or list(checks)
-    for id in wanted:
+    rule_ids = list(only) or list(checks)
+    for id in rule_ids:
         page(id)  # raises CatalogError for an unknown rule
-    found = [finding for id in wanted for finding in checks[id](report)]
+    found = [finding for id in rule_ids for finding in checks[id](report)]
     return tuple(
         sorted(
             found,

@@ -20,7 +20,7 @@ def _names(files: Files) -> tuple[str, ...]:
     return tuple(f"{t.schema}.{t.name}" for t in files.tables[:10])
 
 
-def _sure(files: Files) -> Confidence:
+def _confidence(files: Files) -> Confidence:
     return Confidence.HIGH if files.basis == "directory" else Confidence.MEDIUM
 
 
@@ -64,7 +64,7 @@ def files_per_host_over_guideline(report: Report) -> Iterator[Finding]:
     yield Finding(
         rule="files-per-host-over-guideline",
         severity=Severity.WARNING if over else Severity.NOTICE,
-        confidence=_sure(files),
+        confidence=_confidence(files),
         title=(
             f"host {host.host} has {count(now)} files of this database,"
             f" {now / limit.value:.0%} of the guideline of {count(limit.value)}"
@@ -240,7 +240,7 @@ def zero_size_files(report: Report) -> Iterator[Finding]:
     yield Finding(
         rule="zero-size-files",
         severity=Severity.NOTICE,
-        confidence=_sure(files),
+        confidence=_confidence(files),
         title=(
             f"{'about ' if files.sample else ''}{count(files.empty)} of {count(files.files)} files"
             f" have zero size ({files.empty / files.files:.0%})"

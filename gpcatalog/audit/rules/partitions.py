@@ -15,7 +15,7 @@ EMPTY_SHARE = 0.1  # lowest share of empty leaves that is reported
 TINY_LEAVES = 100  # lowest number of empty leaves that is reported
 
 
-def _over(report: Report, *ids: str) -> Iterator[Verdict]:
+def _exceeded_limits(report: Report, *ids: str) -> Iterator[Verdict]:
     for verdict in report.verdicts:
         if verdict.id in ids and verdict.state in ("near", "over"):
             yield verdict
@@ -33,7 +33,9 @@ def leaf_count_near_limit(report: Report) -> Iterator[Finding]:
     What to do: merge small partitions (`gpcatalog plan`), create fewer partitions in advance, and
     convert small column-oriented leaves to row orientation.
     """
-    for v in _over(report, limits.LEAVES_CEILING_AOCO.id, limits.LEAVES_CEILING_AO_ROW.id):
+    for v in _exceeded_limits(
+        report, limits.LEAVES_CEILING_AOCO.id, limits.LEAVES_CEILING_AO_ROW.id
+    ):
         yield Finding(
             rule="leaf-count-near-limit",
             severity=Severity.CRITICAL if v.state == "over" else Severity.WARNING,
@@ -67,7 +69,7 @@ def table_has_too_many_leaves(report: Report) -> Iterator[Finding]:
     What to do: use larger partitions: `gpcatalog plan --explain TABLE`.
     """
     widest = [t for t in report.tables if t.leaves]
-    for v in _over(report, limits.LEAVES_PER_TABLE.id, limits.LEAVES_PER_LEVEL.id):
+    for v in _exceeded_limits(report, limits.LEAVES_PER_TABLE.id, limits.LEAVES_PER_LEVEL.id):
         hard = v.id == limits.LEAVES_PER_LEVEL.id
         yield Finding(
             rule="table-has-too-many-leaves",
@@ -196,7 +198,7 @@ def lock_slots_too_few(report: Report) -> Iterator[Finding]:
     What to do: raise max_locks_per_transaction (restart), or drop or truncate a few partitions at a
     time.
     """
-    for v in _over(report, "lock-slots"):
+    for v in _exceeded_limits(report, "lock-slots"):
         yield Finding(
             rule="lock-slots-too-few",
             severity=Severity.WARNING if v.state == "over" else Severity.NOTICE,
@@ -225,7 +227,7 @@ def append_only_tables_near_limit(report: Report) -> Iterator[Finding]:
     What to do: raise max_appendonly_tables before a load that writes to many leaves, or merge
     leaves.
     """
-    for v in _over(report, limits.MAX_APPENDONLY_TABLES.id):
+    for v in _exceeded_limits(report, limits.MAX_APPENDONLY_TABLES.id):
         yield Finding(
             rule="append-only-tables-near-limit",
             severity=Severity.NOTICE,

@@ -84,7 +84,7 @@ def bootstrap_rows_displaced(report: Report) -> Iterator[Finding]:
 TEMPLATE = " (allow connections to template0 for this, and forbid them again afterwards)"
 
 
-def _held(report: Report, worst: Age) -> str:
+def _holder_remedy(report: Report, worst: Age) -> str:
     """The remedy for what prevents VACUUM from freezing on that instance: end the oldest
     transaction if it is about as old; "" if there is none.
     """
@@ -136,7 +136,7 @@ def transactions_age(report: Report) -> Iterator[Finding]:
             ),
             detail=_detail(report, worst, old, word),
             remedy=(
-                (_held(report, worst) if word == "transaction" else "")
+                (_holder_remedy(report, worst) if word == "transaction" else "")
                 + f"run vacuumdb --freeze {shlex.quote(worst.name)} at a quiet time"
                 + (TEMPLATE if worst.name == "template0" else "")
             ),

@@ -14,9 +14,9 @@ from gpcatalog.model.upkeep_runs import OVERDUE_DAYS
 SHOWN = 3  # tables or reasons that a finding lists
 
 
-def _reach(t: TableCover) -> str:
-    asked = f", the policy asks for {t.wanted_days:g}" if t.wanted_days is not None else ""
-    return f"{t.schema}.{t.name} until {t.until} ({t.days:g} days{asked})"
+def _cover_text(t: TableCover) -> str:
+    policy_note = f", the policy asks for {t.wanted_days:g}" if t.wanted_days is not None else ""
+    return f"{t.schema}.{t.name} until {t.until} ({t.days:g} days{policy_note})"
 
 
 def _named(tables: Sequence[TableCover]) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def premake_cover_low(report: Report) -> Iterator[Finding]:
                 f"{plural(total, 'table')} {'has' if total == 1 else 'have'} too few partitions"
                 f" ahead: {'rows will go to the default partition' if default else 'inserts will fail'}"
             ),
-            detail="; ".join(_reach(t) for t in tables[:SHOWN]) + "." if tables else "",
+            detail="; ".join(_cover_text(t) for t in tables[:SHOWN]) + "." if tables else "",
             remedy="create the coming partitions: `gpcatalog upkeep script`, or your own job",
             relations=_named(tables),
             relations_total=total,

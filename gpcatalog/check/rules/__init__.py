@@ -10,7 +10,7 @@ from gpcatalog.check.rules import (
     partitions,
     storage,
 )  # the rules register themselves
-from gpcatalog.check.rules.ignores import judge_ignore
+from gpcatalog.check.rules.ignores import check_ignore
 from gpcatalog.check.rules.registry import NEVER_IGNORED, Check, every, page
 from gpcatalog.model.rule_registry import PARTS
 
@@ -18,10 +18,10 @@ __all__ = [
     "NEVER_IGNORED",
     "PARTS",
     "Check",
+    "check_ignore",
     "cost",
     "every",
     "ignores",
-    "judge_ignore",
     "lengths",
     "locking",
     "memory",

@@ -43,7 +43,7 @@ def budget_exceeded(s: RuleContext) -> None:
             f"table {root.title}", Budget(leaves=budget.leaves), Cost(leaves=leaves), s.settings
         )
         s.findings += [(f, s.statement.start, s.statement.end) for f in found]
-    if table is None or not s.effect.leaves_made:
+    if table is None or not s.effect.leaves_created:
         return
     cost = cost_of(s.effect, s.edition)
     if s.effect.verb != "create" and table.parts:
@@ -78,20 +78,20 @@ def leaves_over_guideline(s: RuleContext) -> None:
             source=limits.LEAVES_PER_LEVEL.source,
         )
         return
-    below = exceeds(s, "leaves-over-guideline", int(limits.LEAVES_PER_TABLE.value))
-    if below is not None:
-        _too_many_leaves(s, below[0], below[1], limits.LEAVES_PER_TABLE, Severity.WARNING)
+    excess = exceeds(s, "leaves-over-guideline", int(limits.LEAVES_PER_TABLE.value))
+    if excess is not None:
+        _too_many_leaves(s, excess[0], excess[1], limits.LEAVES_PER_TABLE, Severity.WARNING)
         return
-    if table is None or not s.effect.leaves_made or not table.parts:
+    if table is None or not s.effect.leaves_created or not table.parts:
         return
     leaves = table.numbers[1]
     # a change is compared with the known maximum; otherwise a long script would count all
     # partitions again at every statement
-    whole = s.effect.verb == "create"
+    creates = s.effect.verb == "create"
     widest = max(
         len(table.parts),
         table.widest,
-        *(len(p.children) for p in (table.relations() if whole else ())),
+        *(len(p.children) for p in (table.relations() if creates else ())),
         0,
     )
     for amount, limit, severity in (
@@ -206,10 +206,10 @@ def level_cross_product(s: RuleContext) -> None:
     if leaves <= s.settings.cross_leaves:
         return
     sizes = [len(table.parts)]
-    below = table.parts
-    while below and below[0].children:
-        sizes.append(max(len(p.children) for p in below))
-        below = below[0].children
+    children = table.parts
+    while children and children[0].children:
+        sizes.append(max(len(p.children) for p in children))
+        children = children[0].children
     s.find(
         "level-cross-product",
         Severity.WARNING,
@@ -236,7 +236,7 @@ def columnar_file_explosion(s: RuleContext) -> None:
     for old leaves only.
     """
     table = s.effect.table
-    if table is None or not s.effect.leaves_made or not table.columns:
+    if table is None or not s.effect.leaves_created or not table.columns:
         return
     if not table.known or not s.edition.greenplum:
         return

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from gpcatalog.check.report import Ignore, RuleContext
-from gpcatalog.check.rules.registry import At, every, rule
+from gpcatalog.check.rules.registry import TextRange, every, rule
 from gpcatalog.model.finding import Confidence, Severity
 
 
-def judge_ignore(s: RuleContext, ignore: Ignore) -> None:
+def check_ignore(s: RuleContext, ignore: Ignore) -> None:
     """Report an ignore comment that has no reason, no rule or an unknown rule, or that is
     unused.
     """
-    at = At(ignore.start, ignore.end)
+    at = TextRange(ignore.start, ignore.end)
     known = every()
     if not ignore.rules:
         s.find(

@@ -34,7 +34,7 @@ def _most(s: RuleContext, table: Table, storages: Mapping[Storage, int]) -> int:
     coordinator = segment = 0
     for storage, leaves in storages.items():
         shape = table.shape(s.edition, storage)
-        found = memory.kept(s.edition.name, shape, leaves, memory.Touch.SELECT)
+        found = memory.kept_bytes(s.edition.name, shape, leaves, memory.Touch.SELECT)
         coordinator += found.coordinator
         segment += found.segment or 0
     return max(coordinator, segment)
@@ -43,17 +43,17 @@ def _most(s: RuleContext, table: Table, storages: Mapping[Storage, int]) -> int:
 def _kept_in_parts(s: RuleContext) -> _Found | None:
     """The limit that a table with a partition clause exceeds because of this statement."""
     table = s.effect.table
-    if table is None or not s.effect.leaves_made or not table.parts or not table.known:
+    if table is None or not s.effect.leaves_created or not table.parts or not table.known:
         return None
     leaves = table.numbers[1]
-    dearest = Storage.AO_COLUMN if s.edition.greenplum else Storage.HEAP
+    costliest = Storage.AO_COLUMN if s.edition.greenplum else Storage.HEAP
     try:
-        if _most(s, table, {dearest: leaves}) < limits.SESSION_MEMORY.value:
+        if _most(s, table, {costliest: leaves}) < limits.SESSION_MEMORY.value:
             return None  # below the limit in every storage
         kept = _most(s, table, Counter(_stored(p.storage) for p in table.leaves()))
     except CatalogError:
         return None  # the server has no such tables
-    before = kept * (leaves - s.effect.leaves_made) / max(leaves, 1)
+    before = kept * (leaves - s.effect.leaves_created) / max(leaves, 1)
     high = limits.SESSION_MEMORY_HIGH
     limit = high if kept >= high.value else limits.SESSION_MEMORY
     return (table, leaves, kept, limit) if before < limit.value <= kept else None
@@ -135,9 +135,9 @@ def statement_memory(s: RuleContext) -> None:
     table = s.effect.table
     if table is None or not s.edition.greenplum:
         return
-    if table.parts and s.effect.leaves_made:
+    if table.parts and s.effect.leaves_created:
         leaves = table.numbers[1]
-        if not leaves - s.effect.leaves_made <= fit < leaves:
+        if not leaves - s.effect.leaves_created <= fit < leaves:
             return
     else:
         over = exceeds(s, limit.id, fit)

@@ -6,7 +6,7 @@ import re
 from difflib import get_close_matches
 
 from gpcatalog.check.report import RuleContext
-from gpcatalog.check.rules.registry import At, rule
+from gpcatalog.check.rules.registry import TextRange, rule
 from gpcatalog.dialect.script import Outcome
 from gpcatalog.effects.effect import REJECTED
 from gpcatalog.effects.session import LEFT_OPEN
@@ -33,17 +33,17 @@ def syntax_error(s: RuleContext) -> None:
     fault = s.statement.fault
     if s.statement.outcome is not Outcome.ERROR or fault is None:
         return
-    near = get_close_matches(
+    similar = get_close_matches(
         fault.found.lower(), fault.expected, n=1
     )  # a misspelled word: the most similar one first
-    expected = ", ".join([*near, *(e for e in fault.expected if e not in near)][:8])
+    expected = ", ".join([*similar, *(e for e in fault.expected if e not in similar)][:8])
     s.find(
         "syntax-error",
         Severity.CRITICAL,
         fault.message,
         f"expected {expected}" if expected else "unexpected end of the statement",
         "correct the statement, or give the correct server with --server",
-        at=At(fault.offset, fault.offset + max(1, len(fault.found))),
+        at=TextRange(fault.offset, fault.offset + max(1, len(fault.found))),
         confidence=Confidence.HIGH,
     )
 
@@ -190,7 +190,7 @@ def open_transaction(s: RuleContext) -> None:
         )
 
 
-def _what_would_tell(s: RuleContext, reasons: list[str]) -> str:
+def _cost_remedy(s: RuleContext, reasons: list[str]) -> str:
     """What to do so that the cost of the statement is known; reasons: why it is unknown."""
     if s.statement.decisive:
         return "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.decisive)
@@ -231,6 +231,6 @@ def cost_unknown(s: RuleContext) -> None:
             Severity.INFO,
             f"cost not fully known: {'; '.join(reasons)}",
             "the totals do not include the unknown part",
-            _what_would_tell(s, reasons),
+            _cost_remedy(s, reasons),
             confidence=Confidence.HIGH,
         )

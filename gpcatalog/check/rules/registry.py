@@ -57,7 +57,7 @@ def walk(parts: list[Partition]) -> list[Partition]:
     return [x for part in parts for x in part.walk()]
 
 
-class At:
+class TextRange:
     """A position in the text for a finding that has no node."""
 
     def __init__(self, start: int, end: int) -> None:

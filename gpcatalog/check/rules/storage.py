@@ -171,14 +171,14 @@ def heap_fact(s: RuleContext) -> None:
     table = s.effect.table
     if tree is None or table is None or not table.parts or not s.edition.greenplum:
         return
-    said = (
+    explicit = (
         any(k in table.options for k in ("appendonly", "appendoptimized"))
         or property_of(tree, gx.AccessMethod) is not None
     )
     heap = sum(1 for p in table.leaves() if p.storage is Storage.HEAP)
     if (
         heap
-        and not said
+        and not explicit
         and all(
             "appendonly" not in options_of(p.node.args.get("options") if p.node else None)
             for p in table.leaves()

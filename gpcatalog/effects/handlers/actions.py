@@ -40,7 +40,7 @@ NO_ROWS = frozenset(
 )
 
 
-def action_says_only(action: exp.Expression) -> bool:
+def action_has_only(action: exp.Expression) -> bool:
     """Return whether an action of ALTER TABLE applies to the table only (ONLY)."""
     target = action.parent.this if action.parent is not None else None
     return isinstance(target, gx.RelationName) and bool(target.args.get("only"))
@@ -50,7 +50,7 @@ def affected_tables(state: SchemaState, table: Table, action: exp.Expression) ->
     """The table, its partitions that are separate tables here, and the tables that inherit from
     it.
     """
-    only = action_says_only(action)
+    only = action_has_only(action)
     return [table] if only else [table, *state.partitions_of(table), *state.inheriting(table)]
 
 

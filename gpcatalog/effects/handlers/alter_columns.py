@@ -38,28 +38,28 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
             child = table.inherited and one is not table and not one.parent
             if child and any(c.name == fold(action.this.this) for c in one.columns):
                 continue  # the columns are merged
-            one.made_alone = one.made_alone and bool(one.foreign)
+            one.created_at_once = one.created_at_once and bool(one.foreign)
             had_toast = one.needs_toast(state.edition)
             if state.edition.classic and _columnar(one) and _writes_all(one, effect):
                 unknown.append("rewrite of a column-oriented table")
             before = len(one.columns), len(one.indexes), len(one.checks)
-            made = column(state, one, action.this)
-            if made is None:
+            new_column = column(state, one, action.this)
+            if new_column is None:
                 continue
             if reason := unknown_toast(one, state.edition):
                 unknown.append(reason)
             if one.toast_doubt and (
                 effect.rewritten
-                or toastable(made.type, made.typmod)
+                or toastable(new_column.type, new_column.typmod)
                 or one.needs_toast(state.edition) != had_toast
             ):
                 unknown.append(one.toast_doubt)
-            rewrites = not state.edition.classic and (made.serial or volatile(action.this))
+            rewrites = not state.edition.classic and (new_column.serial or volatile(action.this))
             if one is not table:
-                made = one.columns[-1] = made.of_partition()
+                new_column = one.columns[-1] = new_column.of_partition()
             if child:
                 del one.indexes[before[1] :]  # keys are not inherited
-            if made.default and state.edition.base < 11:
+            if new_column.default and state.edition.base < 11:
                 effect.rewritten = True
             if rewrites:
                 effect.rewritten = True  # a rewrite adds no rows of encodings
@@ -70,7 +70,7 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
                 one.toasted = one.toasted and one.storage is Storage.AO_COLUMN
                 one.lose_directories()
             else:
-                _rewritten_by_column(state, one, effect, made.default)
+                _rewritten_by_column(state, one, effect, new_column.default)
                 one.widened |= one.storage is Storage.AO_ROW or any(
                     part.storage is Storage.AO_ROW for part in one.relations()
                 )

@@ -37,13 +37,13 @@ def _add_partition(
     effect.verb = "add partition"
     if not table.levels:
         effect.add_unknown(f"unknown partitioning of {table.title}")
-        effect.leaves_made += 1
+        effect.leaves_created += 1
         return
     rejoin(state, table)
-    _grow(state, table, table.parts, action, 0, table.name, 0, effect)
+    _add_parts(state, table, table.parts, action, 0, table.name, 0, effect)
 
 
-def _grow(
+def _add_parts(
     state: SchemaState,
     table: Table,
     siblings: list[Partition],
@@ -61,7 +61,7 @@ def _grow(
     if level >= len(table.levels):
         effect.add_unknown(f"{REJECTED}{table.title} has no partitions at level {level + 1}")
         return
-    grower = PartitionExpander(state.edition, table, state.zone, table.options)
+    expander = PartitionExpander(state.edition, table, state.zone, table.options)
     # Greenplum 6 stores an added partition as heap by default, independent of the storage of the
     # table
     above = table.storage
@@ -78,13 +78,13 @@ def _grow(
         len(siblings) + 1 if state.edition.classic else _free_number(state, table, parent, level)
     )
     try:
-        parts = grower.level([action], level, parent, above, bounds, first=first)
+        parts = expander.level([action], level, parent, above, bounds, first=first)
     except Unknown as e:
         effect.add_unknown(str(e))
         return
-    for below in table.levels[level + 1 :]:
-        if below.doubt and not action.args.get("partitions"):
-            effect.add_unknown(below.doubt)
+    for deeper in table.levels[level + 1 :]:
+        if deeper.doubt and not action.args.get("partitions"):
+            effect.add_unknown(deeper.doubt)
     keys = above_part.odd.keys if above_part is not None else table.only
     for key in () if state.edition.classic else keys:
         table.odd_parts = True
@@ -98,10 +98,10 @@ def _grow(
     siblings += parts
     table.counted(parts, 1)
     if table.known:
-        effect.made += table.shapes_of(parts, state.edition, level + 1)
+        effect.created += table.shapes_of(parts, state.edition, level + 1)
         _each(state, table, parts, effect, 1)
     effect.new_parts += parts
-    effect.leaves_made += sum(1 for p in parts for x in p.walk() if x.is_leaf)
+    effect.leaves_created += sum(1 for p in parts for x in p.walk() if x.is_leaf)
     state.keep(table, parts)
 
 
@@ -116,18 +116,18 @@ def _into_template(
     (measured on Greenplum 6).
     """
     elements = level.template or []
-    taken = level.taken
-    if taken is None:
+    positions = level.template_positions
+    if positions is None:
         default = sum(bool(element.args.get("default")) for element in elements)
-        taken = frozenset(range(1 - default, level.template_parts + 1 - default))
+        positions = frozenset(range(1 - default, level.template_parts + 1 - default))
     places = _places(level, siblings, parts)
-    if places <= taken:
+    if places <= positions:
         return
     if len(places) > 1 or level.doubt:
         level.doubt = level.doubt or "whether the subpartition template takes partitions over"
         effect.add_unknown(level.doubt)
         return
-    level.template, level.taken = [*elements, action], taken | places
+    level.template, level.template_positions = [*elements, action], positions | places
     level.template_parts += 1
     effect.add(Instance.COORDINATOR, Counter({"pg_partition_rule": 1}))
 
@@ -210,16 +210,16 @@ def _shrink(
     optional = "IF EXISTS" in str(action.args.get("form", ""))
     part = _target(state, table, siblings, action, level, effect, optional)
     if part is None:
-        effect.leaves_gone += not optional
+        effect.leaves_removed += not optional
         return
     siblings.remove(part)
     if level < len(table.levels):
         table.levels[level].gaps = True
     table.counted([part], -1)
     if table.known:
-        effect.gone += table.shapes_of([part], state.edition, level + 1)
+        effect.removed += table.shapes_of([part], state.edition, level + 1)
         _each(state, table, [part], effect, -1)
-    effect.leaves_gone += sum(1 for p in part.walk() if p.is_leaf)
+    effect.leaves_removed += sum(1 for p in part.walk() if p.is_leaf)
 
 
 def _target(
@@ -250,8 +250,10 @@ def _target(
     words = list(named.walk()) if isinstance(named, exp.Expression) else []
     by_rank = any(node.args.get("rank") is not None for node in words)
     by_value = any(node.args.get("values") is not None for node in words)
-    apart = bool(table.own_children) and (found is None or by_rank or (by_value and found.default))
-    if apart or (found is None and not optional):
+    separate = bool(table.own_children) and (
+        found is None or by_rank or (by_value and found.default)
+    )
+    if separate or (found is None and not optional):
         effect.add_unknown("partition not identified")
         return None
     return found
@@ -277,7 +279,7 @@ def _alter_partition(
     kind = type(node).__name__
     if kind == "AddPartition":
         effect.verb = "add partition"
-        _grow(state, table, siblings, node, level, parent, bounds, effect, part)
+        _add_parts(state, table, siblings, node, level, parent, bounds, effect, part)
     elif kind == "DropPartition":
         effect.verb = "drop partition"
         _shrink(state, table, siblings, node, level, effect)
@@ -344,7 +346,7 @@ def _split_among(
 ) -> None:
     """SPLIT: add one more partition like the one that is split."""
     effect.verb = "split partition"
-    effect.leaves_made += 1
+    effect.leaves_created += 1
     effect.rewritten = True
     if not (table.known and table.levels and siblings):
         effect.add_unknown("unknown definition of the split partition")
@@ -379,12 +381,12 @@ def _split_among(
         partition=fresh[0],
         default=False,
         bounds=bounds,
-        born=table.dropped,
+        dropped_before=table.dropped,
         odd=Odd(),
         oid=0,
     )
     with state.changing(effect, table):
-        part.born = table.dropped  # both are recreated
+        part.dropped_before = table.dropped  # both are recreated
         if state.edition.classic:
             part.storage = new.storage = storage_of(
                 state.defaults.options, "", part.storage, state.edition
@@ -451,8 +453,8 @@ def _exchange_with(
         part.storage, other.storage = other.storage, part.storage
         own = table.unlogged if part.unlogged is None else part.unlogged
         part.unlogged, other.unlogged = other.unlogged, own
-        was = table.dropped - part.born
-        part.born, other.dropped = table.dropped - other.dropped, was
+        was = table.dropped - part.dropped_before
+        part.dropped_before, other.dropped = table.dropped - other.dropped, was
 
 
 def _doubt_external(state: SchemaState, name: exp.Expression) -> None:
@@ -477,7 +479,10 @@ def _template(
 ) -> None:
     with state.changing(effect, table):
         one = table.levels[level]
-        one.template, one.taken = list(action.args.get("partitions") or []) or None, None
+        one.template, one.template_positions = (
+            list(action.args.get("partitions") or []) or None,
+            None,
+        )
         try:
             template_sizes(state.edition, table, state.zone)
         except Unknown as e:

@@ -20,7 +20,7 @@ from gpcatalog.effects.handlers.actions import (
     ACTIONS,
     NO_ROWS,
     WEAK_LOCK,
-    action_says_only,
+    action_has_only,
     acts,
     affected_tables,
     losing,
@@ -63,7 +63,7 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
         effect.verb = "add partition"
     if table is None:
         return _alter_no_table(state, tree, actions, effect)
-    if tree.args.get("exists") and (reason := state.guess(tree.this, table)):
+    if tree.args.get("exists") and (reason := state.why_not_found(tree.this, table)):
         table.known = False
         effect.add_unknown(reason)
     counts = any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions)
@@ -245,7 +245,7 @@ def _add_constraint(
         state.find(
             element.args["kind"].this
         )  # a partition becomes a separate table now, not while changes are measured
-    if not action_says_only(action):
+    if not action_has_only(action):
         state.separate_odd(table)
     family = affected_tables(state, table, action)
     unknown: list[str] = []
@@ -257,11 +257,11 @@ def _add_constraint(
     ):
         _promote(state, table, element, effect)
         return
-    table.made_alone = table.made_alone and bool(table.foreign)
-    if table.parts and len(family) == 1 and action_says_only(action):
+    table.created_at_once = table.created_at_once and bool(table.foreign)
+    if table.parts and len(family) == 1 and action_has_only(action):
         effect.add_unknown("constraint added to the parent ONLY")
         return
-    made: list[Key] = []
+    new_keys: list[Key] = []
     checks: list[Check] = []
     with state.changing(effect, *family):
         for one in family:
@@ -271,11 +271,11 @@ def _add_constraint(
             keys, before = len(one.indexes), len(one.checks)
             constraint(state, one, element, unknown)
             if one is table:
-                made, checks = one.indexes[keys:], one.checks[before:]
+                new_keys, checks = one.indexes[keys:], one.checks[before:]
             else:
                 del one.indexes[keys:]
                 one.indexes += [
-                    key.for_partition(one) for key in made if not state.take_over(one, key)
+                    key.for_partition(one) for key in new_keys if not state.take_over(one, key)
                 ]
     for reason in unknown:
         effect.add_unknown(reason)
@@ -352,8 +352,10 @@ def _drop_constraint(
     with state.changing(effect, *family):
         for one in family:
             if found:
-                below = found if one is table else [key for key in one.indexes if key.of == name]
-                one.drop_keys(below, state.edition)
+                dropped_keys = (
+                    found if one is table else [key for key in one.indexes if key.of == name]
+                )
+                one.drop_keys(dropped_keys, state.edition)
             if (one.schema, one.name) in unchecked:
                 one.checks = [c for c in one.checks if c.name != name]
             one.foreign = [f for f in one.foreign if f.name != name]

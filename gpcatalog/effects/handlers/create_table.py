@@ -10,7 +10,7 @@ from sqlglot import exp
 from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.certain import elsewhere
+from gpcatalog.effects.certain import maybe_in_role_schema
 from gpcatalog.effects.definition import define
 from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.expansion import (
@@ -82,7 +82,7 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
     hidden = state.tables.get(("" if schema == "public" else schema, plain))
     if tree.args.get("exists") and hidden is not None and hidden.temporary != temporary:
         table.unknown.append(_BOTH.format(plain))
-    if tree.args.get("exists") and state.made_by_code(plain):
+    if tree.args.get("exists") and state.may_be_created_by_code(plain):
         table.uncounted = f"whether {plain} exists"
         table.unknown.append(table.uncounted)
     clauses = _apply_properties(state, table, properties)
@@ -161,9 +161,9 @@ def _expand_partitions(state: SchemaState, table: Table, by: exp.Expression) -> 
         table.leave_out(TEMPLATE)
     parts = by.args.get("partitions")
     if parts:
-        grower = PartitionExpander(state.edition, table, state.zone, table.options)
+        expander = PartitionExpander(state.edition, table, state.zone, table.options)
         try:
-            table.parts = grower.level(parts, 0, table.name, table.storage, 0)
+            table.parts = expander.level(parts, 0, table.name, table.storage, 0)
         except Unknown as e:
             table.unknown.append(str(e))
             table.uncounted = f"partitions of {table.title}: {e}"
@@ -174,7 +174,7 @@ def created(state: SchemaState, table: Table, of: exp.Expression | None = None) 
     key = table.schema, table.name
     there = None if state.opaque or key in state.before else state.tables.get(key)
     if there is not None and there.temporary == table.temporary and not there.uncounted:
-        doubtful = state.perhaps or elsewhere(state, table.schema)
+        doubtful = state.perhaps or maybe_in_role_schema(state, table.schema)
         there.uncounted = (
             f"whether {table.title} exists" if doubtful else f"{REJECTED}{table.title} exists"
         )
@@ -185,10 +185,10 @@ def created(state: SchemaState, table: Table, of: exp.Expression | None = None) 
     if table.kind == "MATERIALIZED VIEW":
         effect.minor.append("dependencies of a view")
     if table.known:
-        effect.made, beyond, effect.other_files = state.weigh(table)
+        effect.created, beyond, effect.other_files = state.count_resources(table)
         for instance in Instance:
             effect.add(instance, beyond[instance])
-    effect.leaves_made = table.numbers[1] or (0 if table.partitioned else 1)
+    effect.leaves_created = table.numbers[1] or (0 if table.partitioned else 1)
     effect.relations_locked = 1 + table.numbers[0]
     if of is not None:
         parent = state.find(of.this)

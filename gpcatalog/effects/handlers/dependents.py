@@ -78,7 +78,7 @@ def _with_types(state: SchemaState, table: Table) -> bool:
 def not_built_in(state: SchemaState, kind: str) -> bool:
     """Whether a type was created by the script, or is unknown."""
     plain = kind.removesuffix("[]").removeprefix("_")
-    return plain in state.types.made or state.types.resolved(plain, -1)[0] == ""
+    return plain in state.types.definitions or state.types.resolved(plain, -1)[0] == ""
 
 
 _CODE = Reach(tables=_with_expressions, foreign=True)

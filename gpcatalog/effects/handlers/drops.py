@@ -57,7 +57,7 @@ def drop_tables(state: SchemaState, tree: exp.Expression) -> Effect:
                 effect.exclusive = True
             continue
         effect.table = table
-        if tree.args.get("exists") and (reason := state.guess(name, table)):
+        if tree.args.get("exists") and (reason := state.why_not_found(name, table)):
             table.known = False
             effect.add_unknown(reason)
             continue

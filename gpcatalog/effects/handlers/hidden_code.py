@@ -54,7 +54,7 @@ class HiddenCode:
     rules: name of a table or view to the tables that its rules write, and whether existing rows of
         these tables may change
     names: name of a table or view to other names that it has or had
-    held: queries of cursors WITH HOLD that COMMIT runs
+    held_queries: queries of cursors WITH HOLD that COMMIT runs
     """
 
     reach: Reach = field(default_factory=Reach)
@@ -63,7 +63,7 @@ class HiddenCode:
     cursors: dict[str, exp.Expression] = field(default_factory=dict)
     rules: dict[str, list[tuple[exp.Expression, bool]]] = field(default_factory=dict)
     names: dict[str, set[str]] = field(default_factory=dict)
-    held: list[exp.Expression] = field(default_factory=list)
+    held_queries: list[exp.Expression] = field(default_factory=list)
 
     def copy(self) -> HiddenCode:
         """Return an independent copy."""
@@ -74,7 +74,7 @@ class HiddenCode:
             dict(self.cursors),
             {table: list(targets) for table, targets in self.rules.items()},
             {name: set(others) for name, others in self.names.items()},
-            list(self.held),
+            list(self.held_queries),
         )
 
 
@@ -115,7 +115,7 @@ def _keep(state: SchemaState, tree: exp.Expression, kind: str) -> None:
         code.prepared[_name(tree.this)] = args["statement"]
     elif kind == "DeclareCursor" and isinstance(args.get("query"), exp.Expression):
         code.cursors[_name(tree.this)] = args["query"]
-        code.held += [args["query"]] if str(args.get("hold")) == "WITH HOLD" else []
+        code.held_queries += [args["query"]] if str(args.get("hold")) == "WITH HOLD" else []
     if kind.startswith("Alter") and (new := _new_name(tree)):
         _rename(code, _name(args.get("table") or args.get("this")), new)
 
@@ -310,10 +310,10 @@ def _written(state: SchemaState, run: exp.Expression) -> set[str]:
         if key in seen:
             continue
         seen.add(key)
-        near = [*_above(state, table), *state.partitions_of(table), *state.inheriting(table)]
-        names |= {one.name for one in near}
+        relatives = [*_above(state, table), *state.partitions_of(table), *state.inheriting(table)]
+        names |= {one.name for one in relatives}
         if updates:
-            keys = {(one.schema, one.name) for one in near}
+            keys = {(one.schema, one.name) for one in relatives}
             pending += [
                 (t, True) for t in state.tables.values() if any(f.target in keys for f in t.foreign)
             ]
@@ -386,8 +386,8 @@ def note_hidden_code(state: SchemaState, tree: exp.Expression, effect: Effect) -
         if kind == "Create" and run
         else None
     )
-    if (made := run_once(state, once)) is not None and not tree.args.get("exists"):
-        effect.include(made)
+    if (code_effect := run_once(state, once)) is not None and not tree.args.get("exists"):
+        effect.include(code_effect)
     else:
         for part in run:
             note_calls(state, part, effect, direct=False)
@@ -396,8 +396,8 @@ def note_hidden_code(state: SchemaState, tree: exp.Expression, effect: Effect) -
 
 def note_commit(state: SchemaState, effect: Effect) -> None:
     """Add what is unknown because COMMIT runs the queries of cursors WITH HOLD."""
-    held, state.hidden.held = state.hidden.held, []
-    for query in held if state.hidden.reach else ():
+    queries, state.hidden.held_queries = state.hidden.held_queries, []
+    for query in queries if state.hidden.reach else ():
         note_calls(state, query, effect, direct=False)
         _note_carried(state, query, type(query).__name__, effect)
 

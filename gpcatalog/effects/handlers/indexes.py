@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from gpcatalog.effects.definition import index_key
 from gpcatalog.effects.effect import Effect
-from gpcatalog.effects.handlers.nodes import says_only
+from gpcatalog.effects.handlers.nodes import has_only
 from gpcatalog.effects.keys import Key, fold, qualified
 from gpcatalog.effects.relations import Partition, Table
 from gpcatalog.model.names import NAMEDATALEN
@@ -41,18 +41,18 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
     name = fold(tree.this.args.get("this"))
     if name and tree.args.get("exists") and owners_of_index(state, table.schema, name):
         return effect
-    if not says_only(target):
+    if not has_only(target):
         state.separate_odd(table)
     family = [table, *state.partitions_of(table)]
-    effect.targets.append((table, 1 if says_only(target) else state.leaves_of(table)))
-    if says_only(target):
+    effect.targets.append((table, 1 if has_only(target) else state.leaves_of(table)))
+    if has_only(target):
         family = [table]
     key = index_key(
         state, table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique"))
     )
-    if not says_only(target):
+    if not has_only(target):
         doubt_equality(table, key, family[1:], effect)
-    if table.parts and says_only(target):
+    if table.parts and has_only(target):
         with state.changing(effect, table):
             table.only.append(key)
         return effect
@@ -194,7 +194,7 @@ def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
             effect.add_unknown(owner.unknown_definition)
         if owner.uncounted:
             effect.add_unknown(owner.uncounted)
-        if tree.args.get("exists") and not schema and (reason := state.guess(name, owner)):
+        if tree.args.get("exists") and not schema and (reason := state.why_not_found(name, owner)):
             owner.uncounted = owner.uncounted or reason
             effect.add_unknown(reason)
             continue
@@ -202,8 +202,8 @@ def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
             with state.changing(effect, owner, *state.partitions_of(owner)):
                 owner.only = [key for key in owner.only if key.name != plain]
                 for one in state.partitions_of(owner):
-                    below = [key for key in one.indexes if key.of == plain]
-                    one.drop_keys(below, state.edition)
+                    keys = [key for key in one.indexes if key.of == plain]
+                    one.drop_keys(keys, state.edition)
                 owner.drop_odd_keys({plain}, state.edition)
             continue
         family = [
@@ -213,6 +213,6 @@ def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
         ]
         with state.changing(effect, *family):
             for one in family:
-                below = [k for k in one.indexes if plain == (k.name if one is owner else k.of)]
-                one.drop_keys(below, state.edition)
+                keys = [k for k in one.indexes if plain == (k.name if one is owner else k.of)]
+                one.drop_keys(keys, state.edition)
     return effect

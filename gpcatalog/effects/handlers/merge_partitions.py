@@ -51,7 +51,7 @@ def _replace(
         target = target.this
     of = exp.PartitionedOfProperty(this=target)
     for name in new:
-        made = Table(*state.new_name(name))
-        set_storage(state, made, "")
-        inherit_partition(state, made, of, "")
-        effect.absorb(created(state, made, of))
+        new_table = Table(*state.new_name(name))
+        set_storage(state, new_table, "")
+        inherit_partition(state, new_table, of, "")
+        effect.absorb(created(state, new_table, of))

@@ -12,6 +12,6 @@ def cascades(tree: exp.Expression) -> bool:
     return str(tree.args.get("behavior") or "") == "CASCADE"
 
 
-def says_only(target: exp.Expression) -> bool:
+def has_only(target: exp.Expression) -> bool:
     """Return whether a table is named with ONLY."""
     return isinstance(target, gx.RelationName) and bool(target.args.get("only"))

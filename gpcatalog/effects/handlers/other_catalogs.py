@@ -26,7 +26,7 @@ _BEFORE = "rows in other catalogs of tables that were there before"
 # kinds of objects that are not used for types or defaults of columns
 _RELATIONS = ("TABLE", "VIEW", "MATERIALIZED VIEW", "FOREIGN TABLE", "EXTERNAL TABLE", "SEQUENCE")
 # objects that depend on a table and are dropped with it
-_HANGS = frozenset(
+_CREATES_DEPENDENT = frozenset(
     "CreateTrigger CreateRule CreatePolicy CreateStatistics CreateStatisticsUnnamed".split()
 )
 # actions that remove or add rows that are not counted with the table
@@ -48,7 +48,7 @@ def _concerned(state: SchemaState, effect: Effect) -> Iterator[Table]:
             yield above
 
 
-def _note_what_hangs(state: SchemaState, tree: exp.Expression, kind: str) -> None:
+def _note_dependents(state: SchemaState, tree: exp.Expression, kind: str) -> None:
     for name in tree.find_all(exp.Table, gx.RelationName):
         table = state.find(name)
         if table is not None:
@@ -76,15 +76,15 @@ def note_other_rows(state: SchemaState, tree: exp.Expression, effect: Effect) ->
     state.ties.not_counted.clear()
     if kind.startswith("Drop") and cascades(tree) and tree.args.get("kind") not in _RELATIONS:
         _note_columns(state)
-    if kind in _HANGS:
-        _note_what_hangs(state, tree, kind)
+    if kind in _CREATES_DEPENDENT:
+        _note_dependents(state, tree, kind)
     changes = {type(a).__name__ for a in effect.actions} & _CHANGING
     foreign = any(
         type(a).__name__ == "AddTableConstraint"
         and isinstance(a.this.args.get("kind"), gx.ReferencesConstraint)
         for a in effect.actions
     )
-    if effect.made or effect.gone or effect.extra or changes or foreign:
+    if effect.created or effect.removed or effect.extra or changes or foreign:
         for table in _concerned(state, effect):
             if table.temporary and state.edition.greenplum and _is_odd(table, effect):
                 table.leave_out(_TEMPORARY)

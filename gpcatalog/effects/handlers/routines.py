@@ -386,7 +386,7 @@ def _may_be_used(state: SchemaState, tree: exp.Expression) -> bool:
         t.reads for t in state.tables.values()
     ):
         return True
-    return bool(state.types.made) or any(view.rule for view in state.views.values())
+    return bool(state.types.definitions) or any(view.rule for view in state.views.values())
 
 
 @handles("CallProcedure")

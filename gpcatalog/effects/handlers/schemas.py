@@ -106,16 +106,16 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
             drop_sequence(state, key, effect)
         drop_dependent_views(state, gone, effect)
         drop_foreign_keys(state, tables, effect)
-        for kind, made in list(state.types.made.items()):
-            if not made.base and kind not in state.types.several - state.types.mixed:
+        for kind, definition in list(state.types.definitions.items()):
+            if not definition.base and kind not in state.types.several - state.types.mixed:
                 effect.add_unknown(f"type {kind}, which several schemas have")
-            if made.columns is None or made.schema not in inside | {""}:
+            if definition.columns is None or definition.schema not in inside | {""}:
                 continue
-            if made.schema not in inside:
+            if definition.schema not in inside:
                 effect.add_unknown(f"composite type {kind}, which may be in schema {name}")
                 continue
-            del state.types.made[kind]
-            effect.add_rows({"pg_class": -1, "pg_attribute": -made.columns})
+            del state.types.definitions[kind]
+            effect.add_rows({"pg_class": -1, "pg_attribute": -definition.columns})
         if state.renamed_schemas.get(name, name) in state.schemas_with_code:
             effect.add_unknown(f"objects that use functions or operators of schema {name}")
     return effect
@@ -157,9 +157,9 @@ def rename_schema(state: SchemaState, tree: exp.Expression) -> Effect:
         for key in [k for k in state.views if k[0] == old]:
             state.views[fold(new), key[1]] = state.views.pop(key)
             rename_read(state, key, (fold(new), key[1]))
-        for kind, made in state.types.made.items():
-            if made.schema == old:
-                state.types.made[kind] = made._replace(schema=fold(new))
+        for kind, definition in state.types.definitions.items():
+            if definition.schema == old:
+                state.types.definitions[kind] = definition._replace(schema=fold(new))
         for key in [k for k in state.sequences if k[0] == old]:
             rename_sequence(state, key, (fold(new), key[1]))
         move_schema(state, old, fold(new))

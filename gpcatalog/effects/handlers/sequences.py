@@ -32,7 +32,7 @@ def create_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
     if name in state.sequences:
         return effect
     if tree.args.get("if_not_exists") and (
-        state.existing is not None or state.made_by_code(name[1])
+        state.existing is not None or state.may_be_created_by_code(name[1])
     ):
         effect.add_unknown(f"whether {name[1]} exists")
     state.sequences.add(name)

@@ -281,9 +281,9 @@ def _serial_columns(
     for action in actions:
         kind = type(action).__name__
         if kind == "AddColumn":
-            made = column(state, Table(*key), action.this)
-            if made is not None and made.serial:
-                after.add(made.name)
+            new_column = column(state, Table(*key), action.this)
+            if new_column is not None and new_column.serial:
+                after.add(new_column.name)
         elif kind == "DropColumn":
             after.discard(fold(action.this))
             if known is None:

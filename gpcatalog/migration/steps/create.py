@@ -21,8 +21,8 @@ from gpcatalog.migration.operations import (
     PartitionOperation,
     PathStep,
     StagingTable,
-    Writing,
-    name_aside,
+    WriteContext,
+    staging_name,
 )
 from gpcatalog.migration.predicates import Refusal, predicate
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
@@ -70,7 +70,9 @@ class CreatePartitions(PartitionOperation):
         return f"create {plural(len(self.swaps), 'partition')}"
 
     def details(self) -> list[str]:
-        found = first_lines([f"  {s.made[0].name} {s.made[0].bound}" for s in self.swaps], 10)
+        found = first_lines(
+            [f"  {s.new_partitions[0].name} {s.new_partitions[0].bound}" for s in self.swaps], 10
+        )
         if self.closed:
             found.append(
                 f"  row security is enabled as in {self.like.name}, but its policies are not"
@@ -95,8 +97,8 @@ class CreatePartitions(PartitionOperation):
         found = [leaf.sql for leaf in self.default.leaves] if self.move and self.default else []
         return [*found, *(qualified(s.schema, s.name) for w in self.swaps for s in w.stages)]
 
-    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
-        guard = writer.guard(context, self, done="done", whole=False, partitions=[self.like])
+    def transactions(self, writer: Writer, context: Context, writing: WriteContext) -> list[str]:
+        guard = writer.guard(context, self, done="done", exact=False, partitions=[self.like])
         stages = [s for swap in self.swaps for s in swap.stages]
         phases: Phases = [
             (Phase.GUARD, [*guard, *self._rows_of_default(context)]),
@@ -154,20 +156,26 @@ class CreatePartitions(PartitionOperation):
         attached: dict[Phase, list[str]],
     ) -> list[str]:
         """Attach one partition, unless another session has created it meanwhile."""
-        (made,) = swap.made
+        (new_partition,) = swap.new_partitions
         there = (
             f"{SCHEMA}.has_partition({literal(context.root.sql)}, {literal(self.parent.sql)},"
-            f" {literal(made.bound)})"
+            f" {literal(new_partition.bound)})"
         )
-        unused = [qualified(s.schema, s.name) for s in (*made.stages, *swap.default_stages)]
-        if made.middles and not writer.classic:
-            top = qualified(made.middles[0].like.schema, name_aside(made.stages[0].name, 0))
+        unused = [
+            qualified(s.schema, s.name) for s in (*new_partition.stages, *swap.default_stages)
+        ]
+        if new_partition.middles and not writer.classic:
+            top = qualified(
+                new_partition.middles[0].like.schema, staging_name(new_partition.stages[0].name, 0)
+            )
             unused = [top, *(qualified(s.schema, s.name) for s in swap.default_stages)]
         moves = [*attached[Phase.SWAP], *attached[Phase.FINISH]]
         found = [f"IF NOT {there} THEN", *("    " + line for line in moves)]
         if self.move:  # its rows would have to be moved back
-            said = literal(f"another session created a partition {made.bound} meanwhile")
-            found += ["ELSE", f"    RAISE EXCEPTION '%', {said};"]
+            message = literal(
+                f"another session created a partition {new_partition.bound} meanwhile"
+            )
+            found += ["ELSE", f"    RAISE EXCEPTION '%', {message};"]
         else:
             found += ["ELSE", f"    DROP TABLE {', '.join(unused)};"]
         return [*found, "END IF;"]
@@ -185,12 +193,12 @@ class CreatePartitions(PartitionOperation):
         )
         if self.only_with_rows:
             return [f"IF NOT ({some}) THEN RETURN; END IF;"]
-        said = literal(
-            f"{context.root.sql}: {', '.join(s.made[0].name for s in self.swaps)} is not created: the"
-            " default partition has rows of its range"
+        message = literal(
+            f"{context.root.sql}: {', '.join(s.new_partitions[0].name for s in self.swaps)} is not"
+            " created: the default partition has rows of its range"
             f" ({self.unmoved or 'default_rows = move moves them'})"
         )
-        return [f"IF {some} THEN RAISE INFO '%', {said}; RETURN; END IF;"]
+        return [f"IF {some} THEN RAISE INFO '%', {message}; RETURN; END IF;"]
 
     def _moved(self, writer: Writer, context: Context, stages: Sequence[StagingTable]) -> Phases:
         """Copy the rows from the default partition, compare them, and delete them there."""
@@ -243,7 +251,7 @@ class _Creation:
         self.parent = live.parent_of([self.like])
         self.default = live.default_unit(self.parent, [self.like])
         self.digest = live.digest(step)
-        self.taken = set(self.table.oids_of)
+        self.used_names = set(self.table.oids_of)
         self.move, self.unmoved = step.move, ""
         self._obstacles()
 
@@ -303,7 +311,7 @@ class _Creation:
         return any(h.what == "row security" for h in self.table.dependents.get(relation.oid, ()))
 
     def _protected(
-        self, dress: PropertyStatements, relation: Relation, final: str
+        self, properties: PropertyStatements, relation: Relation, final: str
     ) -> PropertyStatements:
         """The statements, and the statement that enables row security if the relation has it.
 
@@ -311,29 +319,29 @@ class _Creation:
         privileges.
         """
         if not self._closed(relation):
-            return dress
+            return properties
         table = qualified(relation.schema, final)
         enable = f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;"
-        return replace(dress, after=(*dress.after, enable))
+        return replace(properties, after=(*properties.after, enable))
 
     def _name(self, new: NewUnit) -> str:
         """Relation name of a new partition: Greenplum 6 makes it from the label."""
         name = new.name
         if self.live.classic:
             name = relation_name(
-                self.parent.name, self.like.level, new.label, classic=True, taken=set()
+                self.parent.name, self.like.level, new.label, classic=True, used_names=set()
             )
-        if name in self.taken:
+        if name in self.used_names:
             raise Refusal(f"the name {name} is already in use")
-        self.taken.add(name)
+        self.used_names.add(name)
         return name
 
-    def made(self, number: int, new: NewUnit) -> tuple[NewPartition, str]:
+    def new_partition(self, number: int, new: NewUnit) -> tuple[NewPartition, str]:
         """The new partition, and the condition that all its rows satisfy."""
         live, table, like = self.live, self.table, self.like
         name, label = self._name(new), new.label
         by_columns = self.parent.split_by_columns
-        mine = predicate(parse(new.bound), *live.key(self.parent)) if by_columns else "true"
+        key = predicate(parse(new.bound), *live.key(self.parent)) if by_columns else "true"
         # names of intermediate partitions, by path, before and after
         names: dict[tuple[str, ...], tuple[str, str]] = {(): (like.name, name)}
         middles = []
@@ -341,17 +349,17 @@ class _Creation:
             if m.path:
                 old_parent, parent = names[m.path[:-1]]
                 child = subtree.child_name(
-                    parent, m.like, old_parent, self.taken, classic=live.classic
+                    parent, m.like, old_parent, self.used_names, classic=live.classic
                 )
                 names[m.path] = (m.name, child)
             final = names[m.path][1]
             indexes = tuple(
-                (i, index_name(m.name, i.name, final, live.taken_indexes)) for i, _ in m.indexes
+                (i, index_name(m.name, i.name, final, live.used_index_names)) for i, _ in m.indexes
             )
-            made = replace(m, name=final, comment="", indexes=indexes, address="")
+            middle = replace(m, name=final, comment="", indexes=indexes, address="")
             if not m.path:
-                made = replace(made, label=label, bound=new.bound)
-            middles.append(made)
+                middle = replace(middle, label=label, bound=new.bound)
+            middles.append(middle)
         stages = []
         for n, leaf in enumerate(table.leaves(like.oid), 1):
             path = live.path_below(leaf, like)
@@ -359,12 +367,12 @@ class _Creation:
             if path:
                 old_parent, parent = names[tuple(p.bound for p in path[:-1])]
                 final = subtree.child_name(
-                    parent, leaf, old_parent, self.taken, classic=live.classic
+                    parent, leaf, old_parent, self.used_names, classic=live.classic
                 )
                 path = (*path[:-1], replace(path[-1], relation=final))
-            inside = " AND ".join([mine, *live.path_predicate(leaf, like)])
+            inside = " AND ".join([key, *live.path_predicate(leaf, like)])
             stages.append(self._stage(f"gpu_{self.digest}_{number}_{n}", leaf, final, inside, path))
-        dressed = live.with_properties(
+        with_properties = live.with_properties(
             middles, table.traits[table.root.oid], stages[0].name, self._traits
         )
         return (
@@ -373,13 +381,14 @@ class _Creation:
                 partition=label,
                 bound=new.bound,
                 stages=tuple(stages),
-                key=mine,
+                key=key,
                 middles=tuple(
-                    replace(m, dress=self._protected(m.dress, m.like, m.name)) for m in dressed
+                    replace(m, properties=self._protected(m.properties, m.like, m.name))
+                    for m in with_properties
                 ),
                 columns=table.root,
             ),
-            mine,
+            key,
         )
 
     def _stage(
@@ -390,7 +399,7 @@ class _Creation:
         indexes = tuple(
             (
                 i,
-                index_name(leaf.name, i.name, final, live.taken_indexes),
+                index_name(leaf.name, i.name, final, live.used_index_names),
             )
             for i in table.indexes[leaf.oid]
         )
@@ -401,7 +410,7 @@ class _Creation:
             stage,
             final=final,
             comment="",
-            dress=self._protected(stage.dress, leaf, final),
+            properties=self._protected(stage.properties, leaf, final),
             indexes=indexes,
             path=path,
             sources=sources,
@@ -413,7 +422,7 @@ class _Creation:
         live, step = self.live, self.step
         swaps = []
         for n, new in enumerate(step.new, 1):
-            made, mine = self.made(n, new)
+            new_partition, key = self.new_partition(n, new)
             swaps.append(
                 ReplacePartitions(
                     id=step.id,
@@ -421,15 +430,15 @@ class _Creation:
                     parent=self.parent,
                     above=live.above(self.parent),
                     gone=(),
-                    made=(made,),
-                    range_predicate=mine,
+                    new_partitions=(new_partition,),
+                    range_predicate=key,
                     default=self.default,
                     default_stages=(
                         parked(live, self.default, f"gpu_{self.digest}_{n}_d")
                         if live.classic
                         else ()
                     ),
-                    beside=live.above(self.parent, -1),
+                    parent_address=live.above(self.parent, -1),
                 )
             )
         return CreatePartitions(
@@ -450,7 +459,7 @@ class _Creation:
         )
 
 
-def _translate(live: LiveTable, step: Create, ask: ProbeRunner) -> Translation:
+def _translate(live: LiveTable, step: Create, run_probe: ProbeRunner) -> Translation:
     found: list[tuple[Operation, Operation | None]] = [(_Creation(live, step).operation(), None)]
     return found
 

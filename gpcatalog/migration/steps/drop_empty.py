@@ -16,7 +16,7 @@ from gpcatalog.migration.operations import (
     PartitionOperation,
     Requirements,
     Unit,
-    Writing,
+    WriteContext,
 )
 from gpcatalog.migration.predicates import Refusal, has_both_ends, predicate
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
@@ -44,12 +44,12 @@ class DropPartitions(PartitionOperation):
     def details(self) -> list[str]:
         return self.gone_lines(5)
 
-    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+    def transactions(self, writer: Writer, context: Context, writing: WriteContext) -> list[str]:
         guard = writer.guard(
             context,
             self,
             done="done",
-            whole=writing.whole,
+            exact=writing.exact,
             partitions=[u.relation for u in self.gone],
         )
         names = writer.locked_by_drop(context, self)
@@ -72,11 +72,11 @@ class DropPartitions(PartitionOperation):
 
 def _expect_empty(leaf: str) -> str:
     """Return the statement that stops if a leaf that should be empty has rows."""
-    said = literal(f"changed since it was planned: {leaf} was empty and now contains rows")
-    return f"IF EXISTS (SELECT 1 FROM ONLY {leaf}) THEN RAISE EXCEPTION '%', {said}; END IF;"
+    message = literal(f"changed since it was planned: {leaf} was empty and now contains rows")
+    return f"IF EXISTS (SELECT 1 FROM ONLY {leaf}) THEN RAISE EXCEPTION '%', {message}; END IF;"
 
 
-def _translate(live: LiveTable, step: op.DropEmpty, ask: ProbeRunner) -> Translation:
+def _translate(live: LiveTable, step: op.DropEmpty, run_probe: ProbeRunner) -> Translation:
     units = [live.live(u.oid, u.name, u.bound) for u in step.units]
     parent = live.parent_of(units)
     leaves = [leaf for u in units for leaf in live.table.leaves(u.oid)]
@@ -103,7 +103,7 @@ def _translate(live: LiveTable, step: op.DropEmpty, ask: ProbeRunner) -> Transla
             rests_on=step.rests_on,
             needs=Requirements(locks=_locks_of(live, part), seconds=step.cost.seconds / len(parts)),
         )
-        back = _created_again(
+        rollback = _created_again(
             live,
             part,
             id=f"undo-{forward.id}",
@@ -112,7 +112,7 @@ def _translate(live: LiveTable, step: op.DropEmpty, ask: ProbeRunner) -> Transla
             above=forward.above,
             default=default_unit,
         )
-        found.append((forward, back))
+        found.append((forward, rollback))
     return found
 
 
@@ -134,7 +134,7 @@ def _created_again(
         parent.split_by_columns
     )  # for an expression, attaching proves that the default partition has none of the rows
     digest = re.sub(r"\W", "", id.removeprefix("undo-").removeprefix("drop-empty-"))[:16]
-    made = []
+    new_partitions = []
     number = 0
     for u in units:
         mine = predicate(parse(u.bound), *live.key(parent)) if by_columns else "true"
@@ -146,7 +146,7 @@ def _created_again(
                 f"gpr_{digest}_{number}", leaf, live.table.root, predicate=inside
             )
             stages.append(replace(stage, path=live.path_below(leaf, u)))
-        made.append(
+        new_partitions.append(
             NewPartition(
                 name=u.name,
                 partition=subtree.label(u),
@@ -157,19 +157,19 @@ def _created_again(
                 columns=live.table.root,
             )
         )
-    anything = " OR ".join(m.key for m in made)
+    anything = " OR ".join(m.key for m in new_partitions)
     return ReplacePartitions(
         id=id,
         title=title,
         parent=parent,
         above=above,
         gone=(),
-        made=tuple(made),
+        new_partitions=tuple(new_partitions),
         range_predicate=f"({anything})" if by_columns else "true",
         default=default,
         default_stages=parked(live, default, f"gpr_{digest}_d") if live.classic else (),
         alone=_default_alone(live, units, parent, default),
-        beside=live.above(parent, -1),
+        parent_address=live.above(parent, -1),
     )
 
 

@@ -10,7 +10,7 @@ from gpcatalog.migration.steps.registry import StepHandler, Translation, registe
 from gpcatalog.planner import operations as op
 
 
-def _nothing(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Translation:
+def _nothing(live: LiveTable, step: op.Reconfigure, run_probe: ProbeRunner) -> Translation:
     return []
 
 

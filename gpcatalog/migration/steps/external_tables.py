@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation
 from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.live_table import LiveTable, grants_lost
-from gpcatalog.migration.operations import Context, PartitionOperation, StagingTable, Unit, Writing
+from gpcatalog.migration.operations import (
+    Context,
+    PartitionOperation,
+    StagingTable,
+    Unit,
+    WriteContext,
+)
 from gpcatalog.migration.predicates import Refusal, predicate
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.writer import (
@@ -68,13 +74,13 @@ class MoveToExternal(PartitionOperation):
             ]
         return [f"  {leaf.name} {leaf.bound} is exchanged with a readable external table"]
 
-    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+    def transactions(self, writer: Writer, context: Context, writing: WriteContext) -> list[str]:
         if self.stage is not None:
-            return _load_back(writer, context, self)
-        return _move_out(writer, context, self, whole=writing.whole)
+            return _load_rows(writer, context, self)
+        return _move_out(writer, context, self, exact=writing.exact)
 
 
-def _translate(live: LiveTable, step: op.Externalise, ask: ProbeRunner) -> Translation:
+def _translate(live: LiveTable, step: op.Externalise, run_probe: ProbeRunner) -> Translation:
     """Exchange the leaf with an external table; the rollback loads its rows again."""
     if len(step.leaves) != 1:
         raise Refusal("it has subpartitions, and each would need its own location")
@@ -86,7 +92,7 @@ def _translate(live: LiveTable, step: op.Externalise, ask: ProbeRunner) -> Trans
     stage = live.as_it_was(
         f"gpr_{live.digest(step)}_1", leaf, live.table.root, predicate=forward.predicate
     )
-    back = replace(
+    rollback = replace(
         forward,
         id=f"undo-{step.id}",
         title=f"rollback: {forward.title}",
@@ -94,7 +100,7 @@ def _translate(live: LiveTable, step: op.Externalise, ask: ProbeRunner) -> Trans
         rests_on=(),
         lost=(),
     )
-    return [(forward, back)]
+    return [(forward, rollback)]
 
 
 def moved_out(live: LiveTable, step: op.Step, unit: Relation) -> MoveToExternal:
@@ -135,7 +141,7 @@ def moved_out(live: LiveTable, step: op.Step, unit: Relation) -> MoveToExternal:
             *(
                 []
                 if live.classic
-                else grants_lost(_given(unit, classic=False), [unit], "the external table")
+                else grants_lost(_reader_grants(unit, classic=False), [unit], "the external table")
             ),
         ),
     )
@@ -196,7 +202,7 @@ def _create_external(
     )
 
 
-def _given(leaf: Relation, *, classic: bool) -> list[Grant]:
+def _reader_grants(leaf: Relation, *, classic: bool) -> list[Grant]:
     """The grants of a leaf that the external table gets: those of roles that may read it.
 
     On Greenplum 6, EXCHANGE gives it all grants of the leaf, but without their dependency rows. If
@@ -216,7 +222,7 @@ def _written_out(
     columns = ", ".join(context.columns)
     distributed = f" DISTRIBUTED {leaf.distribution}" if leaf.distribution else ""
     writable = _create_external(leaf, sink, kind="WRITABLE ", setting=WRITE, tail=distributed)
-    given = _given(leaf, classic=classic)
+    given = _reader_grants(leaf, classic=classic)
     grant = grant_statements(table, (replace(g, grantor="") for g in given))
     return [
         f"IF pg_catalog.btrim(pg_catalog.current_setting('{WRITE}')) <> '' THEN",
@@ -239,7 +245,7 @@ def _written_out(
 
 
 def _move_out(
-    writer: Writer, context: Context, change: MoveToExternal, *, whole: bool
+    writer: Writer, context: Context, change: MoveToExternal, *, exact: bool
 ) -> list[str]:
     """The settings to be filled in, and the transaction: rows are written to files, read back
     and compared, and the leaf is exchanged.
@@ -247,7 +253,7 @@ def _move_out(
     leaf = change.leaf
     table = qualified(leaf.schema, change.name)
     guard = writer.guard(
-        context, change, done="done", whole=whole, partitions=[change.unit.relation]
+        context, change, done="done", exact=exact, partitions=[change.unit.relation]
     )
     names = writer.quiet(context, change.parent, (change.unit,))
     phases: Phases = [
@@ -278,7 +284,7 @@ def _move_out(
     return [_places(change), writer.block(context, change, phases)]
 
 
-def _load_back(writer: Writer, context: Context, change: MoveToExternal) -> list[str]:
+def _load_rows(writer: Writer, context: Context, change: MoveToExternal) -> list[str]:
     """Return the rollback: the external table's rows are copied into a leaf like the old one and
     compared, and this leaf replaces the external table.
 
@@ -287,7 +293,7 @@ def _load_back(writer: Writer, context: Context, change: MoveToExternal) -> list
     leaf, stage = change.leaf, change.stage
     assert stage is not None
     guard = writer.guard(
-        context, change, done="undone", whole=False, partitions=[change.unit.relation]
+        context, change, done="undone", exact=False, partitions=[change.unit.relation]
     )
     table, columns = qualified(stage.schema, stage.name), ", ".join(context.copied)
     # an external table cannot be locked; nobody writes into it

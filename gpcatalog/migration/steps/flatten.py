@@ -12,7 +12,13 @@ from gpcatalog.migration.declarative import BOUND, bound_check, make_middle
 from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation
 from gpcatalog.migration.live_table import LiveTable, grants_lost
 from gpcatalog.migration.naming import index_name
-from gpcatalog.migration.operations import Context, IntermediatePartition, Operation, Unit, Writing
+from gpcatalog.migration.operations import (
+    Context,
+    IntermediatePartition,
+    Operation,
+    Unit,
+    WriteContext,
+)
 from gpcatalog.migration.predicates import Refusal, predicate
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.writer import (
@@ -38,8 +44,8 @@ class FlattenLevel(Operation):
 
     middle: the intermediate; leaf: with its name and bound below the intermediate
     indexes: of the leaf: names below the intermediate and in its place
-    predicate: condition of all rows; below: additional condition of all rows after the parent is
-               restored
+    predicate: condition of all rows; leaf_predicate: additional condition of all rows after the
+               parent is restored
     above: the intermediate with all its properties
     """
 
@@ -48,7 +54,7 @@ class FlattenLevel(Operation):
     leaf: Relation
     indexes: tuple[tuple[str, str], ...]
     predicate: str
-    below: str
+    leaf_predicate: str
     up: bool
     above: IntermediatePartition
     default: Unit | None = None
@@ -88,11 +94,11 @@ class FlattenLevel(Operation):
         # if not up, the leaf has the name of the intermediate
         return [self.middle, self.leaf] if self.up else [self.middle]
 
-    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
-        return _flatten(writer, context, self, done=writing.state, whole=writing.whole)
+    def transactions(self, writer: Writer, context: Context, writing: WriteContext) -> list[str]:
+        return _flatten(writer, context, self, done=writing.state, exact=writing.exact)
 
 
-def _translate(live: LiveTable, step: op.Flatten, ask: ProbeRunner) -> Translation:
+def _translate(live: LiveTable, step: op.Flatten, run_probe: ProbeRunner) -> Translation:
     """Replace every parent by its leaf, one transaction each."""
     if live.classic:
         raise Refusal(op.NO_FLATTEN)
@@ -101,9 +107,9 @@ def _translate(live: LiveTable, step: op.Flatten, ask: ProbeRunner) -> Translati
 
 def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel, FlattenLevel]:
     table = live.table
-    planned, below = step.units[n], step.leaves[n]
+    planned, planned_leaf = step.units[n], step.leaves[n]
     middle = live.live(planned.oid, planned.name, planned.bound)
-    leaf = live.live(below.oid, below.name, below.bound)
+    leaf = live.live(planned_leaf.oid, planned_leaf.name, planned_leaf.bound)
     parent = live.parent_of([middle])
     if leaf.parent != middle.oid or len(table.children(middle.oid)) != 1:
         raise Refusal(f"changed since it was planned: {middle.name} has different partitions now")
@@ -115,7 +121,9 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
     live.leaf_obstacles(both)
     live.refuse_partly_unlogged(both)
     live.refuse_dependents(middle, but=("own check",))
-    live.taken_indexes -= {i.name for i in table.indexes[middle.oid]}  # these are dropped with it
+    live.used_index_names -= {
+        i.name for i in table.indexes[middle.oid]
+    }  # these are dropped with it
     # if a hash partition is the only one, it accepts all rows; for an expression, attaching it
     # again proves the rows
     every = (
@@ -123,7 +131,7 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
     )
     inside = "true" if every else predicate(parse(leaf.bound), *live.key(middle))
     indexes = tuple(
-        (i.name, index_name(leaf.name, i.name, middle.name, live.taken_indexes))
+        (i.name, index_name(leaf.name, i.name, middle.name, live.used_index_names))
         for i in table.indexes[leaf.oid]
     )
     default = live.default_unit(parent, [middle])
@@ -135,7 +143,7 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
         leaf=leaf,
         indexes=indexes,
         predicate=predicate(parse(middle.bound), *live.key(parent)),
-        below=inside,
+        leaf_predicate=inside,
         up=True,
         above=live.with_properties(
             subtree.middles(table, middle, {})[:1], table.traits[parent.oid]
@@ -211,7 +219,7 @@ def _put_in(writer: Writer, change: FlattenLevel) -> tuple[list[str], list[str]]
 
 
 def _flatten(
-    writer: Writer, context: Context, change: FlattenLevel, *, done: str, whole: bool
+    writer: Writer, context: Context, change: FlattenLevel, *, done: str, exact: bool
 ) -> list[str]:
     """The transactions that remove a level above one leaf, or restore it: no row is copied."""
     middle, leaf = change.middle, change.leaf
@@ -221,20 +229,20 @@ def _flatten(
     here = low if change.up else above
     shown = leaf if change.up else replace(leaf, name=middle.name, bound=middle.bound)
     parts = [middle, leaf] if change.up else [shown]
-    guard = writer.guard(context, change, done=done, whole=whole, partitions=parts)
+    guard = writer.guard(context, change, done=done, exact=exact, partitions=parts)
     default = (
         [r.sql for r in (change.default.relation, *change.default.leaves)]
         if change.default is not None
         else []
     )
     locked = [change.parent.sql, *([above] if change.up else []), here, *default]
-    check = change.predicate if change.up else f"{change.predicate} AND {change.below}"
-    made = (
+    check = change.predicate if change.up else f"{change.predicate} AND {change.leaf_predicate}"
+    exists = (
         "EXISTS (SELECT 1 FROM pg_catalog.pg_constraint c WHERE c.conrelid ="
         f" {literal(here)}::pg_catalog.regclass AND c.conname = {literal(BOUND)}"
     )
     first: Phases = [
-        (Phase.GUARD, [*guard, f"IF {made}) THEN RETURN; END IF;"]),
+        (Phase.GUARD, [*guard, f"IF {exists}) THEN RETURN; END IF;"]),
         (
             Phase.PREPARE,
             [
@@ -244,7 +252,7 @@ def _flatten(
         ),
     ]
     second: Phases = [
-        (Phase.GUARD, [*guard, f"IF NOT {made} AND NOT c.convalidated) THEN RETURN; END IF;"]),
+        (Phase.GUARD, [*guard, f"IF NOT {exists} AND NOT c.convalidated) THEN RETURN; END IF;"]),
         (Phase.PREPARE, [f"ALTER TABLE {here} VALIDATE CONSTRAINT {BOUND};"]),
     ]
     swap, finish = _take_out(change) if change.up else _put_in(writer, change)

@@ -12,7 +12,7 @@ import msgspec
 from gpcatalog.migration.introspect import ProbeRunner, Relation
 from gpcatalog.migration.journal import SCHEMA, proof
 from gpcatalog.migration.live_table import LiveTable
-from gpcatalog.migration.operations import Context, Operation, Writing
+from gpcatalog.migration.operations import Context, Operation, WriteContext
 from gpcatalog.migration.partman_names import COLUMNS, SUFFIXES, UNITS
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
@@ -26,7 +26,7 @@ class PartmanReconfigure(Operation):
 
     home:  quoted schema of pg_partman; version: its major version
     table: as in part_config; time: whether it is partitioned by time, otherwise by a number
-    now, wanted: columns of part_config; back: whether the old values are restored
+    now, wanted: columns of part_config; is_rollback: whether the old values are restored
     """
 
     home: str
@@ -36,20 +36,20 @@ class PartmanReconfigure(Operation):
     time: bool
     now: tuple[tuple[str, str | None], ...]
     wanted: tuple[tuple[str, str], ...]
-    back: bool = False
+    is_rollback: bool = False
 
     def summary(self) -> str:
         return "change the configuration of pg_partman"
 
     def details(self) -> list[str]:
-        return [f"  {k}: {v}" for k, v in (self.now if self.back else self.wanted)]
+        return [f"  {k}: {v}" for k, v in (self.now if self.is_rollback else self.wanted)]
 
-    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+    def transactions(self, writer: Writer, context: Context, writing: WriteContext) -> list[str]:
         return _reconfigure(context, self, done=writing.state)
 
 
 def _configuration(
-    live: LiveTable, step: op.Reconfigure, ask: ProbeRunner, *, home: dict[str, Any]
+    live: LiveTable, step: op.Reconfigure, run_probe: ProbeRunner, *, home: dict[str, Any]
 ) -> dict[str, Any]:
     """The table's row of part_config. Raises Refusal if it has none, or one that the step cannot
     change.
@@ -59,7 +59,7 @@ def _configuration(
     row = next(
         (
             r
-            for r in ask("partman", schema=home["schema"], schema_name=home["schema_name"])
+            for r in run_probe("partman", schema=home["schema"], schema_name=home["schema_name"])
             if r["root"] == live.table.root.oid
         ),
         None,
@@ -82,17 +82,17 @@ def _configuration(
     return now
 
 
-def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Translation:
+def _translate(live: LiveTable, step: op.Reconfigure, run_probe: ProbeRunner) -> Translation:
     """Adapt pg_partman's configuration to the plan."""
     if not any(isinstance(s, op.Merge) for s in live.accepted):
         raise Refusal("the merges that this step depends on were refused")
-    home = ask("partman_home")
+    home = run_probe("partman_home")
     if not home:
         raise Refusal("pg_partman is not installed any more")
     version = int(str(home[0]["version"]).split(".")[0])
     if version not in (4, 5):
         raise Refusal(f"pg_partman {home[0]['version']} is not supported (only 4 and 5)")
-    now = _configuration(live, step, ask, home=home[0])
+    now = _configuration(live, step, run_probe, home=home[0])
     interval = step.wanted["partition_interval"]
     time = interval in UNITS
     if not time and not interval.isdigit():
@@ -117,7 +117,7 @@ def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Trans
                 forward,
                 id=f"undo-{step.id}",
                 title=f"rollback: {forward.title}",
-                back=True,
+                is_rollback=True,
                 rests_on=(),
             ),
         )
@@ -129,13 +129,13 @@ register(StepHandler(_translate), "reconfigure pg_partman")
 
 def _reconfigure(context: Context, change: PartmanReconfigure, *, done: str) -> list[str]:
     """The transaction that changes the configuration, or restores it."""
-    forth = change.id.removeprefix("undo-")
+    forward_id = change.id.removeprefix("undo-")
     sign = "=" if done == "done" else "<>"
     plan, table = literal(context.plan), literal(change.table)
     config = f"{change.home}.part_config"
     body = [
         *proof(),
-        f"IF {SCHEMA}.state({plan}, {literal(forth)}) {sign} 'done' THEN RETURN; END IF;",
+        f"IF {SCHEMA}.state({plan}, {literal(forward_id)}) {sign} 'done' THEN RETURN; END IF;",
         "-- guard: pg_partman must not be running, and its configuration must not have changed",
         call("expect_extension", literal("pg_partman")),
         call("expect_trusted", array([context.root.sql]), array([config])),
@@ -157,14 +157,14 @@ def _reconfigure(context: Context, change: PartmanReconfigure, *, done: str) -> 
             f" maintains %', {table}; END IF;"
         ),
     ]
-    if change.back:
-        said = ", ".join(
+    if change.is_rollback:
+        assignments = ", ".join(
             f"{column} = {'NULL' if value is None else literal(value)}"
             for column, value in change.now
         )
         body += [
             "-- swap: restore the old configuration; new partitions are kept",
-            f"UPDATE {change.home}.part_config SET {said} WHERE parent_table = {table};",
+            f"UPDATE {change.home}.part_config SET {assignments} WHERE parent_table = {table};",
         ]
     else:
         body += _forward(change)
@@ -304,7 +304,7 @@ def _filler(change: PartmanReconfigure) -> list[str]:
 
 def _configured(change: PartmanReconfigure, new: str) -> list[str]:
     """The statement that sets the new configuration; new: the interval, as SQL."""
-    wanted = dict(change.wanted)
+    values = dict(change.wanted)
     old = f"c.partition_interval::{'interval' if change.time else 'bigint'}"
     ratio = (
         f"extract(epoch FROM {old}) / extract(epoch FROM {new})"
@@ -314,8 +314,8 @@ def _configured(change: PartmanReconfigure, new: str) -> list[str]:
     # as far ahead as before, unless the plan specifies the number
     ahead = (
         f"GREATEST(1, pg_catalog.ceil(c.premake * {ratio}))"
-        if "premake" not in wanted
-        else literal(wanted["premake"])
+        if "premake" not in values
+        else literal(values["premake"])
     )
     sets = [f"partition_interval = ({new})::text", f"premake = {ahead}::int"]
     if change.time and change.version >= 5:
@@ -324,9 +324,9 @@ def _configured(change: PartmanReconfigure, new: str) -> list[str]:
             f" {change.home}.calculate_time_partition_info({new}, first_new::timestamptz) x)"
         )
     elif change.time:
-        sets.append(f"datetime_string = {literal(SUFFIXES[UNITS[wanted['partition_interval']]])}")
-    if "retention" in wanted:
-        sets.append(f"retention = {literal(wanted['retention'])}")
+        sets.append(f"datetime_string = {literal(SUFFIXES[UNITS[values['partition_interval']]])}")
+    if "retention" in values:
+        sets.append(f"retention = {literal(values['retention'])}")
     return [
         f"UPDATE {change.home}.part_config SET {', '.join(sets)} WHERE parent_table ="
         f" {literal(change.table)};"
@@ -337,13 +337,13 @@ def _first_partition(change: PartmanReconfigure) -> list[str]:
     """The statements that make pg_partman create the first partition of the new grain, and
     check it.
     """
-    maker, made = (
+    function, kind = (
         ("create_partition_time", "timestamptz")
         if change.time
         else ("create_partition_id", "bigint")
     )
     return [
-        f"PERFORM {change.home}.{maker}({literal(change.table)}, ARRAY[first_new]::{made}[]);",
+        f"PERFORM {change.home}.{function}({literal(change.table)}, ARRAY[first_new]::{kind}[]);",
         (
             "IF NOT EXISTS (SELECT 1 FROM"
             f" {SCHEMA}.partitions({literal(change.root.sql)}::pg_catalog.regclass) p WHERE p.bound"

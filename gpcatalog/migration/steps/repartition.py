@@ -17,10 +17,10 @@ from gpcatalog.migration.operations import (
     IntermediatePartition,
     Operation,
     StagingTable,
-    Writing,
+    WriteContext,
 )
 from gpcatalog.migration.template_text import elements, set_template
-from gpcatalog.migration.traits import PropertyStatements, brought_along
+from gpcatalog.migration.traits import PropertyStatements, copied_traits
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
     REPLICA_IDENTITY,
@@ -55,8 +55,8 @@ class Repartition(Operation):
     templates:  elements of the subpartition templates, deepest level first, each with the table or
                 partition that gets it
     options, encodings: of the root, as SQL; middles: the partitions between it and the leaves
-    dress: of the root; not_valid: statements that add constraints after the rows, which need not
-           satisfy them
+    properties: of the root; not_valid: statements that add constraints after the rows, which need
+                not satisfy them
     """
 
     plain: Unpartition
@@ -67,7 +67,7 @@ class Repartition(Operation):
     options: tuple[tuple[str, str], ...] = ()
     encodings: tuple[tuple[str, str], ...] = ()
     middles: tuple[IntermediatePartition, ...] = ()
-    dress: PropertyStatements = field(default_factory=PropertyStatements)
+    properties: PropertyStatements = field(default_factory=PropertyStatements)
     not_valid: tuple[str, ...] = ()
 
     def summary(self) -> str:
@@ -90,12 +90,12 @@ class Repartition(Operation):
     def grants(self) -> Sequence[Grant]:
         return [g for r in (self.plain.root, *self.plain.gone) for g in r.grants]
 
-    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+    def transactions(self, writer: Writer, context: Context, writing: WriteContext) -> list[str]:
         return _repartition_sql(writer, context, self)
 
 
 def repartition(
-    live: LiveTable, forward: Unpartition, ask: ProbeRunner, *, digest: str
+    live: LiveTable, forward: Unpartition, run_probe: ProbeRunner, *, digest: str
 ) -> Repartition | None:
     """Return the operation that partitions it again; None if the server cannot do this in one
     transaction.
@@ -107,7 +107,7 @@ def repartition(
         return None  # partitioned by an expression, which its key does not contain
     own = table.traits[root.oid]
     later = _added_later(own)
-    back = Repartition(
+    rollback = Repartition(
         id=f"undo-{forward.id}",
         title=f"rollback: {forward.title}",
         plain=forward,
@@ -119,16 +119,16 @@ def repartition(
             else ()
         ),
         not_valid=tuple(_not_valid(root, later)),
-        dress=live.property_statements(
+        properties=live.property_statements(
             root.schema,
             f"gpr_{digest}_t",
             root.name,
-            brought_along(own, classic=live.classic),
+            copied_traits(own, classic=live.classic),
             {k: v for k, v in own.items() if k not in later},
         ),
     )
     if live.classic:
-        return _classic_again(live, back, ask)
+        return _classic_again(live, rollback, run_probe)
     stages = tuple(
         live.as_it_was(f"gpr_{digest}_{n}", leaf, root, without=later.keys())
         for n, leaf in enumerate(forward.leaves, 1)
@@ -138,7 +138,7 @@ def repartition(
         {k: v for k, v in own.items() if k not in later},
         traits=lambda r: {k: v for k, v in table.traits[r.oid].items() if k not in later},
     )
-    return replace(back, stages=stages, middles=middles, templates=_templates(table))
+    return replace(rollback, stages=stages, middles=middles, templates=_templates(table))
 
 
 def _added_later(own: Traits) -> Traits:
@@ -169,14 +169,16 @@ def _not_valid(root: Relation, later: Traits) -> list[str]:
     ]
 
 
-def _classic_again(live: LiveTable, back: Repartition, ask: ProbeRunner) -> Repartition | None:
+def _classic_again(
+    live: LiveTable, rollback: Repartition, run_probe: ProbeRunner
+) -> Repartition | None:
     """The rollback with Greenplum 6's own definition of the partitions; None if the definition
     is not complete.
     """
     relations = live.table.relations.values()
     if any(r.owner != live.table.root.owner for r in relations):
         return None  # a partition of Greenplum 6 cannot get an owner of its own
-    (row,) = ask("migration_definition", root=str(live.table.root.oid))
+    (row,) = run_probe("migration_definition", root=str(live.table.root.oid))
     definition = row["definition"]
     if _rows_below_columns(live):
         # In this case, Greenplum 6 does not accept its own definition, because it passes encodings
@@ -187,8 +189,8 @@ def _classic_again(live: LiveTable, back: Repartition, ask: ProbeRunner) -> Repa
             DEFAULT_ENCODING,
         }:
             return None
-        definition, back = without_encodings(definition), replace(back, encodings=())
-    return replace(back, definition=definition, templates=live.templates_now(ask))
+        definition, rollback = without_encodings(definition), replace(rollback, encodings=())
+    return replace(rollback, definition=definition, templates=live.templates_now(run_probe))
 
 
 def _templates(table: Table) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -224,21 +226,21 @@ def _repartition_sql(writer: Writer, context: Context, change: Repartition) -> l
     """
     was = change.plain
     root = was.root
-    aside = qualified(root.schema, change.name)
-    guard = writer.guard(context, change, done="undone", whole=False, partitions=[])
+    staging = qualified(root.schema, change.name)
+    guard = writer.guard(context, change, done="undone", exact=False, partitions=[])
     columns = ", ".join(context.copied)
-    made, finish = (
-        _parted_classic(change, aside)
+    statements, finish = (
+        _partitioned_classic(change, staging)
         if change.definition
-        else _parted_declarative(writer, context, change, aside)
+        else _partitioned_declarative(writer, context, change, staging)
     )
     finish += [set_template(table, elements) for table, elements in change.templates]
     # rows are about to be written through keys, indexes and checks that were created from text
-    made.append(
+    statements.append(
         call(
             "expect_trusted",
-            array([root.sql, aside, *(r.sql for r in was.gone if not change.definition)]),
-            array([aside]),
+            array([root.sql, staging, *(r.sql for r in was.gone if not change.definition)]),
+            array([staging]),
         )
     )
     names = [*_root_indexes(was), *change.not_valid, *_root_statistics(root, change)]
@@ -251,17 +253,17 @@ def _repartition_sql(writer: Writer, context: Context, change: Repartition) -> l
                 *guard,
             ],
         ),
-        (Phase.STAGE, made),
-        (Phase.COPY, [f"INSERT INTO {aside} ({columns}) SELECT {columns} FROM ONLY {root.sql};"]),
+        (Phase.STAGE, statements),
+        (Phase.COPY, [f"INSERT INTO {staging} ({columns}) SELECT {columns} FROM ONLY {root.sql};"]),
         (
             Phase.PROVE,
             [
                 writer.tally(context, change, "old", root.sql, f"ONLY {root.sql}"),
-                writer.tally(context, change, "new", root.sql, aside),
+                writer.tally(context, change, "new", root.sql, staging),
                 *writer.compare(context, change),
             ],
         ),
-        (Phase.PREPARE, [*_described(was, aside), *writer.same_properties(context, change)]),
+        (Phase.PREPARE, [*_described(was, staging), *writer.same_properties(context, change)]),
         (
             Phase.EXCLUSIVE,
             [
@@ -271,7 +273,7 @@ def _repartition_sql(writer: Writer, context: Context, change: Repartition) -> l
         ),
         (
             Phase.SWAP,
-            was.in_its_place(aside),
+            was.in_its_place(staging),
         ),
         # names of indexes are free only now; properties of the leaves are restored
         (Phase.FINISH, [*names, *finish]),
@@ -280,15 +282,15 @@ def _repartition_sql(writer: Writer, context: Context, change: Repartition) -> l
     return [block(phases)]
 
 
-def _described(was: Unpartition, aside: str) -> list[str]:
+def _described(was: Unpartition, staging: str) -> list[str]:
     """The statements that set comments and statistics targets of the staging table."""
     root = was.root
     return [
-        *([f"COMMENT ON TABLE {aside} IS {literal(root.comment)};"] if root.comment else []),
-        *was.column_comments(aside),
+        *([f"COMMENT ON TABLE {staging} IS {literal(root.comment)};"] if root.comment else []),
+        *was.column_comments(staging),
         *(
             # not those of the partitions
-            f"ALTER TABLE ONLY {aside} ALTER COLUMN {column} SET STATISTICS {target};"
+            f"ALTER TABLE ONLY {staging} ALTER COLUMN {column} SET STATISTICS {target};"
             for column, target in was.stage.statistics
         ),
     ]
@@ -330,7 +332,7 @@ def _root_statistics(root: Relation, change: Repartition) -> list[str]:
     it.
     """
     found = []
-    for s in change.dress.statistics:
+    for s in change.properties.statistics:
         found += [*s.create(s.sql, root.sql, root.owner), *s.comments()]
     return found
 
@@ -340,7 +342,7 @@ def _owned(relation: str, like: Relation) -> list[str]:
     return [owner, call("strip", literal(relation)), *grant_statements(relation, like.grants)]
 
 
-def _parted_classic(change: Repartition, aside: str) -> tuple[list[str], list[str]]:
+def _partitioned_classic(change: Repartition, staging: str) -> tuple[list[str], list[str]]:
     """Greenplum 6: one statement creates all partitions, as the server printed them; grants and
     comments of leaves are set at the end.
     """
@@ -349,42 +351,42 @@ def _parted_classic(change: Repartition, aside: str) -> tuple[list[str], list[st
     inside = [f"LIKE {root.sql} INCLUDING DEFAULTS"]
     inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in change.encodings]
     options = ", ".join(f"{k}={v}" for k, v in change.options)
-    made = [
-        f"CREATE {'UNLOGGED ' if root.persistence == 'u' else ''}TABLE {aside}"
+    statements = [
+        f"CREATE {'UNLOGGED ' if root.persistence == 'u' else ''}TABLE {staging}"
         f" ({', '.join(inside)})"
         + (f" WITH ({options})" if options else "")
         + (f" DISTRIBUTED {root.distribution}" if root.distribution else "")
         + f" {change.definition};",
-        *change.dress.before,
-        *_owned(aside, root),
-        *was.check_constraints(aside),
+        *change.properties.before,
+        *_owned(staging, root),
+        *was.check_constraints(staging),
     ]
     finish: list[str] = []
     for r in was.gone:  # the owner is that of the table
         finish += _owned(r.sql, r)[1:]
         if r.comment:
             finish.append(f"COMMENT ON TABLE {r.sql} IS {literal(r.comment)};")
-    return made, finish
+    return statements, finish
 
 
-def _parted_declarative(
-    writer: Writer, context: Context, change: Repartition, aside: str
+def _partitioned_declarative(
+    writer: Writer, context: Context, change: Repartition, staging: str
 ) -> tuple[list[str], list[str]]:
     """Levels from the top, and leaves with their indexes; each is attached while it is empty."""
     was = change.plain
     root = was.root
-    made = [
+    statements = [
         split_table(
-            aside,
+            staging,
             root.sql,
             root,
             change.encodings,
             options=", ".join(f"{k}={v}" for k, v in change.options),
         ),
-        call("staged", literal(context.plan), literal(change.id), literal(aside)),
+        call("staged", literal(context.plan), literal(change.id), literal(staging)),
     ]
-    made += [*change.dress.before, *change.dress.late, *_owned(aside, root)]
-    at = {root.oid: aside}
+    statements += [*change.properties.before, *change.properties.late, *_owned(staging, root)]
+    at = {root.oid: staging}
     of_middle = {m.like.oid: m for m in change.middles}
     of_leaf = {leaf.oid: stage for leaf, stage in zip(was.leaves, change.stages, strict=True)}
     for r in was.gone:
@@ -392,22 +394,22 @@ def _parted_declarative(
         stage = of_leaf.get(r.oid)
         if stage is None:
             middle = of_middle[r.oid]
-            made += make_middle(writer, middle, r.sql, aside, middle.indexes)
-            made += writer.marks_of_middle(middle)
+            statements += make_middle(writer, middle, r.sql, staging, middle.indexes)
+            statements += writer.marks_of_middle(middle)
         else:
-            made += writer.make_stage(context, change, stage)
-            made += writer.seen_by_others(stage)
-            made += [
-                *stage.dress.late,
+            statements += writer.make_stage(context, change, stage)
+            statements += writer.seen_by_others(stage)
+            statements += [
+                *stage.properties.late,
                 *grant_statements(qualified(stage.schema, stage.name), stage.grants),
             ]
-            made += [*writer.indexes(stage), *writer.identity(stage)]
-            made.append(
+            statements += [*writer.indexes(stage), *writer.identity(stage)]
+            statements.append(
                 f"ALTER TABLE {qualified(stage.schema, stage.name)} RENAME TO {quote(stage.final)};"
             )
-            made += writer.index_names(stage)
-        made.append(f"ALTER TABLE {at[r.parent]} ATTACH PARTITION {r.sql} {r.bound};")
+            statements += writer.index_names(stage)
+        statements.append(f"ALTER TABLE {at[r.parent]} ATTACH PARTITION {r.sql} {r.bound};")
         if stage is not None:
-            made += writer.own_marks(stage)
+            statements += writer.own_marks(stage)
         at[r.oid] = r.sql
-    return made, []
+    return statements, []

@@ -22,7 +22,7 @@ from gpcatalog.migration.operations import (
     PartitionOperation,
     StagingTable,
     Unit,
-    Writing,
+    WriteContext,
 )
 from gpcatalog.migration.partman_names import merged_suffix
 from gpcatalog.migration.predicates import (
@@ -35,7 +35,7 @@ from gpcatalog.migration.predicates import (
 )
 from gpcatalog.migration.request import Mode
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
-from gpcatalog.migration.traits import brought_along
+from gpcatalog.migration.traits import copied_traits
 from gpcatalog.migration.writer import Writer
 from gpcatalog.model.bounds import BoundKind, added_again, joined_list, merged_text, parse
 from gpcatalog.model.generations import known
@@ -43,7 +43,7 @@ from gpcatalog.model.names import NAMEDATALEN, cut, first_lines, qualified
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.traits import (
-    Differ,
+    TraitConflict,
     Traits,
     converted,
     merged,
@@ -57,80 +57,80 @@ class ReplacePartitions(PartitionOperation):
     """Partitions of one parent are replaced by others with the same rows: a merge, a conversion, or
     their rollback.
 
-    beside: value of `above` for the parent of the parent
+    parent_address: value of `above` for the parent of the parent
     alone: whether no other partition stays except the default one
     beyond: Greenplum 6: bound of a temporary partition, outside of all removed partitions; '' if a
             default partition is used instead
     rows: number of rows, counted when the script was written; None if not counted
     """
 
-    made: tuple[NewPartition, ...]
+    new_partitions: tuple[NewPartition, ...]
     range_predicate: str
     default_stages: tuple[StagingTable, ...] = ()
     alone: bool = False
     rows: int | None = None
     limit_bytes: int | None = None
     beyond: str = ""
-    beside: str = ""
+    parent_address: str = ""
 
     @property
     def stages(self) -> list[StagingTable]:
         """All tables that are built for the new partitions."""
-        return [s for m in self.made for s in m.stages]
+        return [s for m in self.new_partitions for s in m.stages]
 
     def summary(self) -> str:
-        names = ", ".join(made.name for made in self.made[:3]) + (
-            " …" if len(self.made) > 3 else ""
+        names = ", ".join(new.name for new in self.new_partitions[:3]) + (
+            " …" if len(self.new_partitions) > 3 else ""
         )
-        if [u.relation.name for u in self.gone] == [made.name for made in self.made]:
+        if [u.relation.name for u in self.gone] == [new.name for new in self.new_partitions]:
             return f"rewrite {names}"
         return f"merge {plural(len(self.gone), 'partition')} into {names}"
 
     def details(self) -> list[str]:
-        made = [f"  {len(self.gone)} → {made.name} {made.bound}" for made in self.made]
+        new = [f"  {len(self.gone)} → {new.name} {new.bound}" for new in self.new_partitions]
         gone = [f"  takes the place of {u.relation.name} {u.relation.bound}" for u in self.gone]
-        return first_lines(made, 5) + first_lines(gone, 3)
+        return first_lines(new, 5) + first_lines(gone, 3)
 
     def grants(self) -> Sequence[Grant]:
-        made = [
+        new = [
             grants
-            for m in self.made
+            for m in self.new_partitions
             for grants in (*(s.grants for s in m.stages), *(x.grants for x in m.middles))
         ]
-        return [g for grants in made for g in grants]
+        return [g for grants in new for g in grants]
 
     def writes(self) -> list[str]:
         return [qualified(s.schema, s.name) for s in (*self.stages, *self.default_stages)]
 
     def names(self) -> list[tuple[str, str]]:
-        found = [(m.schema, m.name) for m in self.made]
+        found = [(m.schema, m.name) for m in self.new_partitions]
         for stage in self.stages:
             found += [
                 (stage.schema, n) for n in (stage.final, *(name for _, name in stage.indexes))
             ]
-        for middle in (middle for m in self.made for middle in m.middles):
+        for middle in (middle for m in self.new_partitions for middle in m.middles):
             schema = middle.like.schema
             found += [(schema, n) for n in (middle.name, *(name for _, name in middle.indexes))]
         return found
 
-    def remade(self, *, classic: bool) -> list[Relation]:
-        made = {name for _, name in self.names()}
-        again = [r for u in self.gone for r in u.everything if r.name in made]
-        return [*again, *super().remade(classic=classic)]
+    def recreated(self, *, classic: bool) -> list[Relation]:
+        new_names = {name for _, name in self.names()}
+        again = [r for u in self.gone for r in u.everything if r.name in new_names]
+        return [*again, *super().recreated(classic=classic)]
 
-    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+    def transactions(self, writer: Writer, context: Context, writing: WriteContext) -> list[str]:
         if isinstance(writer, Declarative) and self.uses_server_merge(writing):
-            return writer.merge_partitions(context, self, whole=writing.whole)
+            return writer.merge_partitions(context, self, exact=writing.exact)
         most = writing.request.most_copied if writing.forward else None
         if writing.request.mode is Mode.ONLINE and writing.forward:
             if most is not None:
                 return swaps.instalments(writer, context, self, most=most)
-            return swaps.online(writer, context, self, whole=writing.whole)
+            return swaps.online(writer, context, self, exact=writing.exact)
         return swaps.locked(
-            writer, context, self, done=writing.state, whole=writing.whole, most=most
+            writer, context, self, done=writing.state, exact=writing.exact, most=most
         )
 
-    def uses_server_merge(self, writing: Writing) -> bool:
+    def uses_server_merge(self, writing: WriteContext) -> bool:
         """Whether MERGE PARTITIONS performs the operation: the server has this statement,
         readers may wait for this time, and the statement would not lose any property.
         """
@@ -143,7 +143,9 @@ class ReplacePartitions(PartitionOperation):
             return False
         stages = self.stages
         plain = (
-            len(self.made) == len(stages) == 1 and len(self.gone) > 1 and not self.made[0].middles
+            len(self.new_partitions) == len(stages) == 1
+            and len(self.gone) > 1
+            and not self.new_partitions[0].middles
         )
         shape = stages[0].shape
         usual = (
@@ -156,7 +158,7 @@ class ReplacePartitions(PartitionOperation):
             plain
             and usual
             and not stages[0].explicit
-            and not stages[0].dress
+            and not stages[0].properties
             and shape.replica_identity == "d"
             and not any(
                 i.comment or i.constraint_comment or i.targets for i, _ in stages[0].indexes
@@ -172,7 +174,7 @@ class ReplacePartitions(PartitionOperation):
         return []
 
 
-def _merge(live: LiveTable, step: op.Merge, ask: ProbeRunner) -> Translation:
+def _merge(live: LiveTable, step: op.Merge, run_probe: ProbeRunner) -> Translation:
     maker = live.partman
     name = step.name
     if maker is not None and step.lower is not None and step.lower.value is not None:
@@ -182,7 +184,7 @@ def _merge(live: LiveTable, step: op.Merge, ask: ProbeRunner) -> Translation:
     return [_Replacement(live, step, name, step.partition).operations()]
 
 
-def _convert(live: LiveTable, step: op.Convert, ask: ProbeRunner) -> Translation:
+def _convert(live: LiveTable, step: op.Convert, run_probe: ProbeRunner) -> Translation:
     unit = step.units[0]
     return [
         _Replacement(
@@ -239,7 +241,7 @@ class _Replacement:
         self.text = self._bound()
         if self.classic:
             self._exclusive_starts()
-        self.whole = predicate(parse(self.text), *self.key)
+        self.range_predicate = predicate(parse(self.text), *self.key)
         self.default = live.default_unit(self.parent, self.units)
 
     def _bound(self) -> str:
@@ -319,12 +321,12 @@ class _Replacement:
             lost += grants_lost(middles[0].grants, self.units, "the new partition")
             lost += live.others_lost(self.units, self.units[-1], "the new partition")
             lost += live.properties_lost(gone, middles)
-        made = NewPartition(
+        new_partition = NewPartition(
             name=self.name,
             partition=self.label,
             bound=self.text,
             stages=tuple(stages),
-            key=self.whole,
+            key=self.range_predicate,
             middles=middles,
             columns=self.units[-1],
         )
@@ -335,8 +337,8 @@ class _Replacement:
             parent=self.parent,
             above=live.above(self.parent),
             gone=gone,
-            made=(made,),
-            range_predicate=self.whole,
+            new_partitions=(new_partition,),
+            range_predicate=self.range_predicate,
             default=self.default,
             default_stages=(
                 parked(live, self.default, f"gpc_{self.digest}_d") if self.classic else ()
@@ -348,9 +350,9 @@ class _Replacement:
             needs=requirements(step),
             lost=tuple(dict.fromkeys(lost)),
             beyond=beyond,
-            beside=live.above(self.parent, -1),
+            parent_address=live.above(self.parent, -1),
         )
-        return forward, self._rollback(forward, made, traits_of)
+        return forward, self._rollback(forward, new_partition, traits_of)
 
     # --- the new partition ------------------------------------------------------------------------
 
@@ -369,7 +371,7 @@ class _Replacement:
                 raise Refusal("a new leaf has no old leaves")
             live.refuse_partly_unlogged(parts)
             like = next((p for p in parts if p.oid == new.like), parts[-1])
-            traits, missing = self._together(parts, like)
+            traits, missing = self._merged_traits(parts, like)
             if new.storage and new.storage != like.storage:
                 traits, more = converted(traits, new.storage, like.options)
                 missing += more
@@ -398,13 +400,13 @@ class _Replacement:
         final = new.name if self.deep else self.name
         own = table.columns[like.oid]
         # if their storage differs, like the newest of them, as in the plan
-        stored_anew = bool(new.storage) and new.storage != like.storage
-        options = checked(new.options.items()) if stored_anew else options_of(like.options)
+        converts = bool(new.storage) and new.storage != like.storage
+        options = checked(new.options.items()) if converts else options_of(like.options)
         # LIKE … INCLUDING STORAGE of Greenplum 6 omits the block size, and all options of heap
         # tables
         omitted = like.storage == "heap" or any(option == "blocksize" for option, _ in options)
-        said = self.classic and not stored_anew and bool(options) and omitted
-        copied = brought_along(table.traits[like.oid], classic=self.classic)
+        repeats_options = self.classic and not converts and bool(options) and omitted
+        copied = copied_traits(table.traits[like.oid], classic=self.classic)
         return StagingTable(
             name=name,
             final=final,
@@ -414,18 +416,20 @@ class _Replacement:
             sources=tuple((p.sql, "") for p in parts),
             slices=tuple(self._slice(p, unit.level if self.deep else like.level) for p in parts),
             predicate=" AND ".join(
-                [self.whole, *(live.path_predicate(like, unit) if self.deep else [])]
+                [self.range_predicate, *(live.path_predicate(like, unit) if self.deep else [])]
             ),
             grants=common_grants([p.grants for p in parts]),
             comment="\n".join(dict.fromkeys(p.comment for p in parts if p.comment)),
             storage=Storage(new.storage or like.storage).value,
             options=options,
-            encodings=live.encodings(own) if said and like.storage == "ao_column" else (),
-            explicit=stored_anew or said,
+            encodings=live.encodings(own)
+            if repeats_options and like.storage == "ao_column"
+            else (),
+            explicit=converts or repeats_options,
             path=live.path_below(like, unit) if self.deep else (),
             indexes=live.own_indexes(like, final),
             statistics=live.statistics_targets(like) if own else (),
-            dress=live.property_statements(like.schema, name, final, copied, traits),
+            properties=live.property_statements(like.schema, name, final, copied, traits),
         )
 
     def _middles(
@@ -436,11 +440,13 @@ class _Replacement:
         """
         if not self.deep:
             return ()
-        taken = set(self.table.oids_of) | {s.final for s in stages}
-        named: Callable[[str, str, str], str] = partial(index_name, taken=self.live.taken_indexes)
+        used_names = set(self.table.oids_of) | {s.final for s in stages}
+        named: Callable[[str, str, str], str] = partial(
+            index_name, used_names=self.live.used_index_names
+        )
         try:
             found = subtree.merged(
-                gone, self.name, self.label, self.text, taken, named, classic=self.classic
+                gone, self.name, self.label, self.text, used_names, named, classic=self.classic
             )
         except subtree.SubtreeChanged as e:
             raise Refusal(f"changed since it was planned: {e}") from None
@@ -452,7 +458,7 @@ class _Replacement:
             lambda r: without_statistics(traits[r.oid]),
         )
 
-    def _together(
+    def _merged_traits(
         self, parts: list[Relation], like: Relation
     ) -> tuple[dict[tuple[str, str], str], list[str]]:
         """Return the traits of a leaf that is merged from these parts, and the losses; `like`
@@ -463,7 +469,7 @@ class _Replacement:
             return merged(
                 [self.table.traits[p.oid] for p in ordered], self.table.traits[self.table.root.oid]
             )
-        except Differ as e:
+        except TraitConflict as e:
             raise Refusal(str(e)) from None
 
     def _slice(self, leaf: Relation, level: int) -> str:
@@ -479,13 +485,16 @@ class _Replacement:
     # --- the rollback -----------------------------------------------------------------------------
 
     def _rollback(
-        self, forward: ReplacePartitions, made: NewPartition, traits_of: Mapping[str, Traits]
+        self,
+        forward: ReplacePartitions,
+        new_partition: NewPartition,
+        traits_of: Mapping[str, Traits],
     ) -> ReplacePartitions:
         """Return the rollback: the old partitions are built from the merged one, with their bounds,
         storage and privileges.
         """
-        relation = _made_relation(made, self.units[-1], self.parent)
-        new_leaves = tuple(_stage_relation(s, relation, self.deep) for s in made.stages)
+        relation = _new_relation(new_partition, self.units[-1], self.parent)
+        new_leaves = tuple(_stage_relation(s, relation, self.deep) for s in new_partition.stages)
         # as they are after the merge
         middles = tuple(
             replace(
@@ -493,7 +502,7 @@ class _Replacement:
                 like=relation if not m.path else replace(m.like, oid=0, name=m.name),
                 address=partition(m.label),
             )
-            for m in made.middles
+            for m in new_partition.middles
         )
         gone = Unit(
             relation=relation,
@@ -507,7 +516,7 @@ class _Replacement:
             parent=self.parent,
             above=forward.above,
             gone=(gone,),
-            made=tuple(self._old_partitions(made, relation, traits_of)),
+            new_partitions=tuple(self._old_partitions(new_partition, relation, traits_of)),
             range_predicate=forward.range_predicate,
             default=forward.default,
             default_stages=tuple(
@@ -515,22 +524,22 @@ class _Replacement:
             ),
             alone=forward.alone,
             beyond=forward.beyond,
-            beside=forward.beside,
+            parent_address=forward.parent_address,
         )
 
     def _old_partitions(
-        self, made: NewPartition, relation: Relation, traits_of: Mapping[str, Traits]
+        self, new_partition: NewPartition, relation: Relation, traits_of: Mapping[str, Traits]
     ) -> Iterable[NewPartition]:
         live, table = self.live, self.table
         number = 0
-        sources_of = {stage.name: {s for s, _ in stage.sources} for stage in made.stages}
-        brought = {
-            name: brought_along(traits, classic=self.classic) for name, traits in traits_of.items()
+        sources_of = {stage.name: {s for s, _ in stage.sources} for stage in new_partition.stages}
+        copied = {
+            name: copied_traits(traits, classic=self.classic) for name, traits in traits_of.items()
         }
         for u in self.units:
             mine = predicate(parse(u.bound), *self.key)
             stages = []
-            for stage in made.stages:
+            for stage in new_partition.stages:
                 old = next(
                     (leaf for leaf in table.leaves(u.oid) if leaf.sql in sources_of[stage.name]),
                     None,
@@ -540,7 +549,7 @@ class _Replacement:
                 number += 1
                 stages.append(
                     self._old_leaf(
-                        stage, old, u, mine, f"gpr_{self.digest}_{number}", brought[stage.name]
+                        stage, old, u, mine, f"gpr_{self.digest}_{number}", copied[stage.name]
                     )
                 )
             yield NewPartition(
@@ -549,7 +558,7 @@ class _Replacement:
                 bound=u.bound,
                 stages=tuple(stages),
                 key=mine,
-                middles=live.middles(u, made.columns, stages),
+                middles=live.middles(u, new_partition.columns, stages),
                 columns=relation,
             )
 
@@ -560,7 +569,7 @@ class _Replacement:
         unit: Relation,
         mine: str,
         name: str,
-        brought: Traits,
+        copied: Traits,
     ) -> StagingTable:
         """Return the staging table of an old leaf, filled from the new leaf that `stage` became."""
         live, table = self.live, self.table
@@ -586,8 +595,8 @@ class _Replacement:
             path=live.path_below(old, unit) if self.deep else (),
             indexes=tuple((i, i.name) for i in table.indexes[old.oid]),
             statistics=live.statistics_targets(old),
-            dress=live.property_statements(
-                old.schema, name, old.name, brought, table.traits[old.oid]
+            properties=live.property_statements(
+                old.schema, name, old.name, copied, table.traits[old.oid]
             ),
         )
 
@@ -628,10 +637,15 @@ def parked(live: LiveTable, default: Unit | None, stem: str) -> tuple[StagingTab
     )
 
 
-def _made_relation(made: NewPartition, like: Relation, parent: Relation) -> Relation:
+def _new_relation(new_partition: NewPartition, like: Relation, parent: Relation) -> Relation:
     """Return the merged partition as it will be, for the guard of the rollback."""
     return replace(
-        like, oid=0, parent=parent.oid, name=made.name, bound=made.bound, partition=made.partition
+        like,
+        oid=0,
+        parent=parent.oid,
+        name=new_partition.name,
+        bound=new_partition.bound,
+        partition=new_partition.partition,
     )
 
 

@@ -15,7 +15,7 @@ from gpcatalog.migration.operations import (
     PartitionOperation,
     Requirements,
     StagingTable,
-    Writing,
+    WriteContext,
 )
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps.external_tables import moved_out
@@ -50,9 +50,9 @@ class DropRetired(PartitionOperation):
     def drops(self, *, classic: bool) -> list[Relation]:
         return []  # dropped with all its properties, as the policy requires
 
-    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+    def transactions(self, writer: Writer, context: Context, writing: WriteContext) -> list[str]:
         units = [u.relation for u in self.gone]
-        guard = writer.guard(context, self, done="done", whole=False, partitions=units)
+        guard = writer.guard(context, self, done="done", exact=False, partitions=units)
         # a partition that was restored has another OID, and is announced again
         parts = array(f"{r.sql} {r.oid}" for r in units)
         consent = (
@@ -94,9 +94,9 @@ class DetachPartitions(PartitionOperation):
     def drops(self, *, classic: bool) -> list[Relation]:
         return []
 
-    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+    def transactions(self, writer: Writer, context: Context, writing: WriteContext) -> list[str]:
         units = [u.relation for u in self.gone]
-        guard = writer.guard(context, self, done="done", whole=False, partitions=units)
+        guard = writer.guard(context, self, done="done", exact=False, partitions=units)
         stage = [line for s in self.stages for line in writer.make_stage(context, self, s)]
         stage += [line for s in self.stages for line in writer.indexes(s)]
         moves: list[str] = []
@@ -173,7 +173,7 @@ def _lost(live: LiveTable, units: list[Relation]) -> list[str]:
     return first_lines(found, 20)
 
 
-def _translate(live: LiveTable, step: Retire, ask: ProbeRunner) -> Translation:
+def _translate(live: LiveTable, step: Retire, run_probe: ProbeRunner) -> Translation:
     if step.how == "externalize":
         (unit,) = step.units
         moved = moved_out(live, step, live.live(unit.oid, unit.name, unit.bound))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gpcatalog.migration.introspect import ProbeRunner, Relation
 from gpcatalog.migration.live_table import LiveTable
-from gpcatalog.migration.operations import Context, Operation, Writing
+from gpcatalog.migration.operations import Context, Operation, WriteContext
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.template_text import elements, set_template
@@ -41,12 +41,12 @@ class SetTemplate(Operation):
     def details(self) -> list[str]:
         return first_lines([f"  {element}" for element in self.then], 20)
 
-    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+    def transactions(self, writer: Writer, context: Context, writing: WriteContext) -> list[str]:
         lock = lock_from_readers([self.root.sql])
         phases: Phases = [
             (
                 Phase.GUARD,
-                writer.guard(context, self, done=writing.state, whole=False, partitions=[]),
+                writer.guard(context, self, done=writing.state, exact=False, partitions=[]),
             ),
             (Phase.EXCLUSIVE, [lock, EXCLUSIVE_SINCE]),
             (Phase.SWAP, [set_template(self.root.sql, self.then)]),
@@ -55,7 +55,7 @@ class SetTemplate(Operation):
         return [block(phases)]
 
 
-def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Translation:
+def _translate(live: LiveTable, step: op.Reconfigure, run_probe: ProbeRunner) -> Translation:
     """New partitions get the subpartitions that the named partition has after the plan."""
     if not live.table.server.greenplum:
         raise Refusal("this server does not support subpartition templates")
@@ -76,17 +76,21 @@ def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Trans
         # as the server prints it, if it does; otherwise, the template is written from the
         # partitions
         now = next(
-            (found for reached, found in live.templates_now(ask) if reached == live.table.root.sql),
+            (
+                found
+                for reached, found in live.templates_now(run_probe)
+                if reached == live.table.root.sql
+            ),
             now,
         )
     root = live.table.root
     forward = SetTemplate(
         id=step.id, title=step.explanation, root=root, then=then, was=now, rests_on=step.rests_on
     )
-    back = SetTemplate(
+    rollback = SetTemplate(
         id=f"undo-{step.id}", title=f"rollback: {step.explanation}", root=root, then=now, was=then
     )
-    return [(forward, back)]
+    return [(forward, rollback)]
 
 
 register(StepHandler(_translate), "reconfigure template")

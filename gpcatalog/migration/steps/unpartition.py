@@ -21,12 +21,12 @@ from gpcatalog.migration.operations import (
     Context,
     Operation,
     StagingTable,
-    Writing,
+    WriteContext,
 )
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.steps.repartition import repartition
-from gpcatalog.migration.traits import brought_along
+from gpcatalog.migration.traits import copied_traits
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
     Phase,
@@ -89,8 +89,8 @@ class Unpartition(Operation):
     def keeps_root(self) -> bool:
         return False
 
-    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
-        return _unpartition(writer, context, self, whole=writing.whole)
+    def transactions(self, writer: Writer, context: Context, writing: WriteContext) -> list[str]:
+        return _unpartition(writer, context, self, exact=writing.exact)
 
     def column_comments(self, table: str) -> list[str]:
         """The statements that set the comments on the columns of a table that replaces it."""
@@ -101,46 +101,46 @@ class Unpartition(Operation):
 
     def check_constraints(self, table: str) -> list[str]:
         """The statements that add checks that LIKE does not copy, with their comments."""
-        made = [
+        statements = [
             f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition};"
             for name, definition in self.checks
         ]
-        return made + [
+        return statements + [
             f"COMMENT ON CONSTRAINT {name} ON {table} IS {literal(text)};"
             for name, text in self.check_comments
         ]
 
-    def in_its_place(self, aside: str) -> list[str]:
+    def in_its_place(self, staging: str) -> list[str]:
         """The statements that give the old table's sequences and name to a staging table."""
         return [
             *(
-                f"ALTER SEQUENCE {sequence} OWNED BY {aside}.{column};"
+                f"ALTER SEQUENCE {sequence} OWNED BY {staging}.{column};"
                 for sequence, column in self.sequences
             ),
             # an object that depends on the table and did not exist when this was written stops it
             # here: nothing is dropped with the table
             f"DROP TABLE {self.root.sql};",
-            f"ALTER TABLE {aside} RENAME TO {quote(self.root.name)};",
+            f"ALTER TABLE {staging} RENAME TO {quote(self.root.name)};",
         ]
 
 
-def _hanging(live: LiveTable, ask: ProbeRunner) -> dict[str, list[tuple[str, str]]]:
+def _root_dependents(live: LiveTable, run_probe: ProbeRunner) -> dict[str, list[tuple[str, str]]]:
     """Dependent objects of the table that move to the new one, by kind. Raises Refusal if one
     would not.
     """
     for h in live.table.dependents.get(live.table.root.oid, ()):
         if h.what in OF_THE_ROOT:
             raise Refusal(f"{IN_THE_WAY[h.what]} ({h.detail})")
-    hanging = live.hanging_on_root(ask)
-    if "identity" in hanging:
+    dependents = live.root_dependents(run_probe)
+    if "identity" in dependents:
         raise Refusal(
-            f"column {hanging['identity'][0][1]} is an identity column, and its sequence would"
+            f"column {dependents['identity'][0][1]} is an identity column, and its sequence would"
             " restart"
         )
-    if "other" in hanging:
-        names = listed([name for name, _ in hanging["other"]], 1)
+    if "other" in dependents:
+        names = listed([name for name, _ in dependents["other"]], 1)
         raise Refusal(f"it cannot be moved to another table: {names}")
-    return hanging
+    return dependents
 
 
 def _kept_traits(live: LiveTable, leaves: list[Relation]) -> Traits:
@@ -164,7 +164,7 @@ def _stage(
              it gets
     """
     table, root = live.table, live.table.root
-    copied = brought_along(table.traits[pattern.oid], classic=live.classic)
+    copied = copied_traits(table.traits[pattern.oid], classic=live.classic)
     return StagingTable(
         name=name,
         final=root.name,
@@ -178,7 +178,7 @@ def _stage(
         options=options_of(like.options),
         indexes=tuple((i, i.name) for i in table.indexes[root.oid]),
         statistics=live.statistics_targets(root),
-        dress=live.property_statements(root.schema, name, root.name, copied, traits),
+        properties=live.property_statements(root.schema, name, root.name, copied, traits),
     )
 
 
@@ -216,15 +216,15 @@ def _checked(live: LiveTable, step: op.Unpartition) -> list[Relation]:
     return leaves
 
 
-def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Translation:
+def _translate(live: LiveTable, step: op.Unpartition, run_probe: ProbeRunner) -> Translation:
     """All leaves become one table, with the storage of the leaf in the plan, or else of the
     newest.
     """
     table, root = live.table, live.table.root
     leaves, every = _checked(live, step), table.leaves(root.oid)
-    hanging = _hanging(live, ask)
-    asked = table.relations.get(step.new[0].like) if step.new else None
-    like = asked if asked in leaves else max(leaves, key=lambda r: r.oid)
+    objects = _root_dependents(live, run_probe)
+    chosen = table.relations.get(step.new[0].like) if step.new else None
+    like = chosen if chosen in leaves else max(leaves, key=lambda r: r.oid)
     # for storage other than heap, the leaf has the columns' encodings
     pattern = like if table.server.greenplum else root
     names = [c.name for c in table.columns[root.oid]]
@@ -242,24 +242,24 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
         *_comments_lost(leaves),
         *_others_lost(live, leaves, like),
     ]
-    below = sorted((r for r in table.relations.values() if r.level > 0), key=lambda r: r.level)
+    partitions = sorted((r for r in table.relations.values() if r.level > 0), key=lambda r: r.level)
     size = step.cost.bytes
     forward = Unpartition(
         id=step.id,
         title=step.explanation,
         root=root,
-        gone=tuple(below),
+        gone=tuple(partitions),
         leaves=tuple(every),
         stage=_stage(live, f"gpc_{digest}_1", pattern=pattern, like=like, traits=traits),
         sequences=tuple(
-            (name, quote_ident_always(column)) for name, column in hanging.get("sequence", [])
+            (name, quote_ident_always(column)) for name, column in objects.get("sequence", [])
         ),
         comments=tuple(
-            (quote_ident_always(column), text) for text, column in hanging.get("comment", [])
+            (quote_ident_always(column), text) for text, column in objects.get("comment", [])
         ),
-        checks=tuple((quote_ident_always(name), text) for text, name in hanging.get("check", [])),
+        checks=tuple((quote_ident_always(name), text) for text, name in objects.get("check", [])),
         check_comments=tuple(
-            (quote_ident_always(name), text) for text, name in hanging.get("check comment", [])
+            (quote_ident_always(name), text) for text, name in objects.get("check comment", [])
         ),
         rows=live.counted(every),
         rests_on=(
@@ -272,7 +272,7 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
         lost=tuple(lost),
     )
     try:
-        return [(forward, repartition(live, forward, ask, digest=digest))]
+        return [(forward, repartition(live, forward, run_probe, digest=digest))]
     # no rollback is written for a template deeper than one level, or for a bound that is not
     # understood
     except ValueError:
@@ -283,18 +283,18 @@ def _column_orders(live: LiveTable, leaves: list[Relation]) -> list[str]:
     """Return a sentence if leaves have their columns in another order than the table."""
     names = [c.name for c in live.table.columns[live.table.root.oid]]
     number = sum([c.name for c in live.table.columns[leaf.oid]] != names for leaf in leaves)
-    said = (
+    sentence = (
         f"{number} of its {len(leaves)} leaves have a different column order; after a rollback"
         " they have the order of the table"
     )
-    return [said] if number else []
+    return [sentence] if number else []
 
 
 register(StepHandler(_translate), "unpartition")
 
 
 def _unpartition(
-    writer: Writer, context: Context, change: Unpartition, *, whole: bool
+    writer: Writer, context: Context, change: Unpartition, *, exact: bool
 ) -> list[str]:
     """The transaction that copies all leaves into a plain table, compares the rows, and gives it
     the name.
@@ -302,8 +302,8 @@ def _unpartition(
     The table is small, so writers always wait (locked mode).
     """
     root, stage = change.root, change.stage
-    aside = qualified(stage.schema, stage.name)
-    guard = writer.guard(context, change, done="done", whole=whole, partitions=list(change.gone))
+    staging = qualified(stage.schema, stage.name)
+    guard = writer.guard(context, change, done="done", exact=exact, partitions=list(change.gone))
     if change.limit_bytes is not None:
         sizes = ", ".join(literal(r.sql) for r in change.leaves)
         guard.append(
@@ -322,22 +322,25 @@ def _unpartition(
                     writer.tally(context, change, "old", r.sql, f"ONLY {r.sql}")
                     for r in change.leaves
                 ),
-                writer.tally(context, change, "new", root.sql, f"ONLY {aside}"),
+                writer.tally(context, change, "new", root.sql, f"ONLY {staging}"),
                 *writer.compare(context, change, change.rows),
             ],
         ),
         (
             Phase.INDEX,
             [
-                *change.check_constraints(aside),
+                *change.check_constraints(staging),
                 *writer.indexes(stage),
                 writer.statistics(stage),
-                writer.trusted(context, change, change.gone, [aside]),
+                writer.trusted(context, change, change.gone, [staging]),
             ],
         ),
         (
             Phase.PREPARE,
-            [*_dressed(writer, change, aside), *writer.same_properties(context, change)],
+            [
+                *_property_statements(writer, change, staging),
+                *writer.same_properties(context, change),
+            ],
         ),
         (
             Phase.EXCLUSIVE,
@@ -348,7 +351,7 @@ def _unpartition(
         ),
         (
             Phase.SWAP,
-            change.in_its_place(aside),
+            change.in_its_place(staging),
         ),
         (Phase.FINISH, _index_names(writer, change)),
         (Phase.NOTE, writer.note(context, change, "done")),
@@ -356,14 +359,14 @@ def _unpartition(
     return [block(phases)]
 
 
-def _dressed(writer: Writer, change: Unpartition, aside: str) -> list[str]:
+def _property_statements(writer: Writer, change: Unpartition, staging: str) -> list[str]:
     """The statements for the staging table after its rows are copied."""
     stage = change.stage
     return [
-        *stage.dress.late,
+        *stage.properties.late,
         *writer.seen_by_others(stage),
-        *grant_statements(aside, change.root.grants),
-        *change.column_comments(aside),
+        *grant_statements(staging, change.root.grants),
+        *change.column_comments(staging),
         *writer.identity(stage),
     ]
 

@@ -20,20 +20,23 @@ from gpcatalog.model.bounds import (
 )
 from gpcatalog.planner import grid
 from gpcatalog.planner.sets.arrays import Bools, Ints, spans
-from gpcatalog.planner.sets.keep_reasons import HANGING, KeepReason
+from gpcatalog.planner.sets.keep_reasons import DEPENDENT_FACTS, KeepReason
 from gpcatalog.planner.sets.roots import Root
 
 
-def hanging(batch: list[Root], oid: Ints, of: Ints) -> tuple[list[int], list[int]]:
+def units_with_dependents(batch: list[Root], oid: Ints, of: Ints) -> tuple[list[int], list[int]]:
     """Units with dependent objects, and units with another distribution."""
-    hung: list[int] = []
-    otherwise: list[int] = []
+    dependent: list[int] = []
+    other_distribution: list[int] = []
     for r in batch:
-        for fact, into in (*((f, hung) for f in HANGING), ("other distribution", otherwise)):
+        for fact, into in (
+            *((f, dependent) for f in DEPENDENT_FACTS),
+            ("other distribution", other_distribution),
+        ):
             for one, _ in r.facts.get(fact, ()):
                 if one != r.oid:
                     into += [int(of[i]) for i in np.flatnonzero(oid == one).tolist() if of[i] >= 0]
-    return hung, otherwise
+    return dependent, other_distribution
 
 
 def ages(
@@ -60,11 +63,11 @@ def ages(
         if not r.level:
             continue
         here = slice(s, e)
-        w = r.wishes
+        w = r.policy
         usable = (
             (why[here] != KeepReason.UNPARSED)
             & (why[here] != KeepReason.DEFAULT)
-            & (why[here] != KeepReason.HANGS_ON)
+            & (why[here] != KeepReason.HAS_DEPENDENTS)
             & (why[here] != KeepReason.EXTERNAL)
         )
         if r.calendar:
@@ -129,7 +132,7 @@ def named(batch: list[Root], root: Ints) -> Bools:
     """Units of tables for which the policy sets grains: they are merged by the calendar even if
     sizes are unknown.
     """
-    named = {r.index: r.wishes.grains_named for r in batch}
+    named = {r.index: r.policy.grains_named for r in batch}
     flags = np.zeros((max(named) + 1) if named else 1, dtype=np.bool_)
     for index, flag in named.items():
         flags[index] = flag
@@ -142,7 +145,7 @@ def add_stops(batch: list[Root], root: Ints, cal_low: Ints, cal_high: Ints, stop
         r = batch[place]
         if not r.level:
             continue
-        w = r.wishes
+        w = r.policy
         if w.retention_unit is not None and r.calendar:
             grain = grid.Grain(w.retention_unit)
             safe = np.clip(cal_low[s:e], -(2**60), 2**60)

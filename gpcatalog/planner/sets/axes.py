@@ -141,14 +141,14 @@ def _in_policy_zone(r: Root, lo: Ints, hi: Ints, closed: Bools) -> tuple[Ints, I
     """The ends in local time of the policy's time zone. None if the policy sets none, or if
     hours or days do not begin at each of the ends in that zone. Sets the shift of the root.
     """
-    if r.family is not Family.TIMESTAMPTZ or not r.wishes.time_zone or not closed.any():
+    if r.family is not Family.TIMESTAMPTZ or not r.policy.time_zone or not closed.any():
         return None
     ends = np.unique(np.concatenate([lo[closed], hi[closed]]))
     daily = int(np.median(hi[closed] - lo[closed])) >= 20 * HOUR
     grain = grid.Grain.DAY if daily else grid.Grain.HOUR
-    if not time_key.fits(r.wishes.time_zone, ends.tolist(), grain):
+    if not time_key.fits(r.policy.time_zone, ends.tolist(), grain):
         return None
-    local = _in_zone(lo, hi, closed, r.wishes.time_zone)
+    local = _in_zone(lo, hi, closed, r.policy.time_zone)
     r.shift = int(np.median((lo - local[0])[closed]))
     return local
 

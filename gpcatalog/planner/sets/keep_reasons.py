@@ -13,7 +13,7 @@ class KeepReason(IntEnum):
     UNPARSED = 2
     HOT = 3
     EXTERNAL = 4
-    HANGS_ON = 5
+    HAS_DEPENDENTS = 5
     UNKNOWN_SIZE = 6
     PAST_RETENTION = 7
     OTHER_DISTRIBUTION = 8
@@ -27,7 +27,7 @@ WHY_TEXT = {
     KeepReason.UNPARSED: "its bound cannot be read",
     KeepReason.HOT: "recent (hot_days)",
     KeepReason.EXTERNAL: "its storage is external, foreign or unknown",
-    KeepReason.HANGS_ON: "a view, trigger, policy, publication or other object depends on it",
+    KeepReason.HAS_DEPENDENTS: "a view, trigger, policy, publication or other object depends on it",
     KeepReason.UNKNOWN_SIZE: "it has rows, but the snapshot has no size for it",
     KeepReason.PAST_RETENTION: (
         "it is older than the retention, so the owner's cleanup removes it"
@@ -42,7 +42,7 @@ WHY_TEXT = {
 }
 
 
-HANGING = (
+DEPENDENT_FACTS = (
     "view",
     "rule",
     "trigger",

@@ -34,12 +34,12 @@ class Intervals:
     calls_by_end: Floats
 
     @classmethod
-    def of(cls, asked: list[tuple[int, int, float]]) -> Intervals:
+    def of(cls, intervals: list[tuple[int, int, float]]) -> Intervals:
         """Sort intervals: (start, end, calls per day)."""
-        starts = sorted((s, c) for s, _, c in asked)
-        ends = sorted((e, c) for _, e, c in asked)
+        starts = sorted((s, c) for s, _, c in intervals)
+        ends = sorted((e, c) for _, e, c in intervals)
         return cls(
-            sum(c for _, _, c in asked),
+            sum(c for _, _, c in intervals),
             np.array([s for s, _ in starts], dtype=np.int64),
             np.concatenate([[0.0], np.cumsum([c for _, c in starts])]),
             np.array([e for e, _ in ends], dtype=np.int64),
@@ -53,7 +53,9 @@ class Intervals:
         return np.asarray(self.total - before - after, dtype=np.float64)
 
 
-def _asked(workload: Workload | None, r: Root) -> tuple[list[tuple[int, int, float]], float] | None:
+def _workload_intervals(
+    workload: Workload | None, r: Root
+) -> tuple[list[tuple[int, int, float]], float] | None:
     """Intervals on the table's axis, and calls for one unknown value, per day; None if no
     workload was specified.
     """
@@ -113,14 +115,14 @@ def rates(
             wide = np.ones(e - s)
             age = np.arange(e - s, 0, -1, dtype=np.float64)
         likely = wide * np.exp2(-age / w.half_life)
-        asked = _asked(workload, r)
-        if asked is None:
+        known = _workload_intervals(workload, r)
+        if known is None:
             rate[s:e] = w.fresh_per_day * likely
             continue
         # an unknown value is distributed as in the default workload; for known ranges, the
         # overlapping units are determined
         total = float(likely.sum())
-        rate[s:e] = asked[1] * likely / total if total > 0 else 0.0
-        if asked[0]:
-            intervals[r.index] = Intervals.of(asked[0])
+        rate[s:e] = known[1] * likely / total if total > 0 else 0.0
+        if known[0]:
+            intervals[r.index] = Intervals.of(known[0])
     return rate

@@ -20,7 +20,7 @@ from gpcatalog.model.storage import Storage
 from gpcatalog.planner.costs import LeafClass, Table, heap_files, model_generation
 from gpcatalog.planner.ends import Ends
 from gpcatalog.planner.policy import Policy
-from gpcatalog.planner.sets.ages import add_stops, ages, hanging, named
+from gpcatalog.planner.sets.ages import add_stops, ages, named, units_with_dependents
 from gpcatalog.planner.sets.arrays import Bools, Floats, Ints, mix
 from gpcatalog.planner.sets.axes import axes, can_be_added_again
 from gpcatalog.planner.sets.bound_codes import BoundCodes
@@ -124,11 +124,11 @@ class Reader:
                   FROM relation WHERE kind IN ('leaf', 'intermediate') AND root BETWEEN {lo} AND {hi} ORDER BY root, level, oid"""
         )
         arrays = {name: np.asarray(values) for name, values in found.items()}
-        wanted = np.isin(
+        selected = np.isin(
             arrays["root"], np.array([r.oid for r in batch], dtype=arrays["root"].dtype)
         )
-        if not wanted.all():
-            arrays = {name: values[wanted] for name, values in arrays.items()}
+        if not selected.all():
+            arrays = {name: values[selected] for name, values in arrays.items()}
         return arrays
 
     def _classify(
@@ -178,9 +178,9 @@ class Reader:
         edge, droppable = self._mark_by_age(batch, place, empty=empty, unknown=size.unknown[order])
         leaves = size.leaves[order]
         runs = _Runs.of(_run_starts(batch, place, signature), leaves)
-        back = np.empty(tree.number, dtype=np.int64)
-        back[order] = np.arange(tree.number)
-        leaf_unit = back[tree.of[tree.leaves]]
+        positions = np.empty(tree.number, dtype=np.int64)
+        positions[order] = np.arange(tree.number)
+        leaf_unit = positions[tree.of[tree.leaves]]
         leaf_order = np.lexsort((leaf_unit, tree.path[tree.leaves], runs.of_unit[leaf_unit]))
         at = tree.leaves[leaf_order]
         rate = rates(
@@ -304,13 +304,13 @@ class Reader:
             self.bounds, batch, root, code, tree.is_default[units], tree.parent_oid[units]
         )
         parent = tree.parent[units]
-        hung, otherwise = hanging(batch, tree.oid, tree.of)
+        dependent, other_distribution = units_with_dependents(batch, tree.oid, tree.of)
         numbers = np.arange(tree.number)
         for stays, reason in (
             (external, KeepReason.EXTERNAL),
             (~can_be_added_again(self.bounds, self.generation, code, parent), KeepReason.NOT_AGAIN),
-            (np.isin(numbers, hung), KeepReason.HANGS_ON),
-            (np.isin(numbers, otherwise), KeepReason.OTHER_DISTRIBUTION),
+            (np.isin(numbers, dependent), KeepReason.HAS_DEPENDENTS),
+            (np.isin(numbers, other_distribution), KeepReason.OTHER_DISTRIBUTION),
             (np.bincount(tree.of[tree.leaves], minlength=tree.number) == 0, KeepReason.NO_LEAVES),
         ):
             why[(why == KeepReason.FREE) & stays] = reason
@@ -481,8 +481,8 @@ class _Tree:
         unit = np.arange(len(self.oid), dtype=np.int64)
         path = np.zeros(len(self.oid), dtype=np.uint64)
         with np.errstate(over="ignore"):
-            while (below := self.level[unit] > self.unit_level).any():
-                i = np.flatnonzero(below)
+            while (deeper := self.level[unit] > self.unit_level).any():
+                i = np.flatnonzero(deeper)
                 path[i] = mix(path[i] + self.bound[unit[i]] + np.uint64(1))
                 unit[i] = self.parent[unit[i]]
         return unit, path

@@ -20,7 +20,7 @@ from gpcatalog.model.bounds import (
 from gpcatalog.model.properties import of_facts
 from gpcatalog.planner.costs import RootShape
 from gpcatalog.planner.operations import CHECK_NOT_VALID, no_exchange_with_check
-from gpcatalog.planner.policy import Policy, ResolvedPolicy, interval_days, rule_key, wishes_for
+from gpcatalog.planner.policy import Policy, ResolvedPolicy, interval_days, resolve_policy, rule_key
 from gpcatalog.planner.sets.arrays import SLOTS
 from gpcatalog.store.snapshot import Snapshot
 
@@ -80,7 +80,7 @@ class Root:
     depth: int
     leaves: int
     keys: list[Key]
-    wishes: ResolvedPolicy
+    policy: ResolvedPolicy
     facts: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     level: int = 0
     cut_level: int = 0
@@ -119,12 +119,12 @@ def root_shape(facts: dict[str, list[tuple[int, str]]], leaves: int) -> RootShap
         )
         for i in (json.loads(d) for _, d in facts.get("index", ()))
     )
-    told = {
+    counts = {
         k: int(columns.get(k, 0)) for k in ("live", "not_null", "defaults", "checks", "depends")
     }
     rows = json.loads(facts["rows of leaves"][0][1]) if "rows of leaves" in facts else {}
     other = tuple((catalog, n / leaves) for catalog, n in sorted(rows.items()) if leaves)
-    return RootShape(**told, indexes=indexes, other=other)
+    return RootShape(**counts, indexes=indexes, other=other)
 
 
 def _choose_level(root: Root) -> None:
@@ -147,7 +147,7 @@ def _choose_level(root: Root) -> None:
         return
     strategies = {k.strategy for k in root.keys}
     if (
-        root.wishes.merge_lists > 1
+        root.policy.merge_lists > 1
         and root.keys
         and root.keys[-1].strategy == "list"
         and len(root.keys[-1].parts) == 1
@@ -155,7 +155,7 @@ def _choose_level(root: Root) -> None:
         root.level, root.lists, root.family = root.keys[-1].level + 1, True, Family.INTEGER
         doublings: list[int] = []
         n = 2
-        while n <= root.wishes.merge_lists and len(doublings) < SLOTS - 1:
+        while n <= root.policy.merge_lists and len(doublings) < SLOTS - 1:
             doublings.append(n)
             n *= 2
         root.widths = tuple(doublings)
@@ -164,7 +164,7 @@ def _choose_level(root: Root) -> None:
         root.reason = "its partition key was not read"
     elif "hash" in strategies:
         root.reason = "hash partitions cannot be merged"
-    elif strategies == {"list"} and root.wishes.merge_lists > 1:
+    elif strategies == {"list"} and root.policy.merge_lists > 1:
         root.reason = "its list key has several columns"
     elif strategies == {"list"}:
         root.reason = "list partitions are merged only if the policy has merge_lists"
@@ -179,7 +179,7 @@ def _choose_level(root: Root) -> None:
 
 def _table_obstacles(root: Root, lock_limit: float | None, *, classic: bool) -> None:
     facts = root.facts
-    if root.wishes.skip:
+    if root.policy.skip:
         root.reason, root.level = "the policy has skip for this table", 0
         return
     planned = root.reason
@@ -217,11 +217,11 @@ def _table_obstacles(root: Root, lock_limit: float | None, *, classic: bool) -> 
             f" {root.schema}"
         )
     elif classic and (
-        hung := [
+        dependents := [
             f"{f} {d}" for f in ("rule", "trigger") for o, d in facts.get(f, ()) if o == root.oid
         ]
     ):
-        root.reason = f"it has {hung[0]}, which Greenplum 6 does not copy to new partitions"
+        root.reason = f"it has {dependents[0]}, which Greenplum 6 does not copy to new partitions"
     elif lock_limit is not None and root.level:
         # LOCK TABLE of the root locks every leaf, and dropping a leaf also locks its indexes
         needed = 1 + root.leaves
@@ -241,7 +241,7 @@ def _removable(root: Root, lock_limit: float | None) -> bool:
     referenced, if the policy skips it, or if a step needs more locks than there are.
     """
     return not (
-        root.wishes.skip
+        root.policy.skip
         or any(o == root.oid for o, _ in root.facts.get(_REFERENCED, ()))
         or (lock_limit is not None and 1 + root.leaves > lock_limit)
         or not root.facts.keys() & _OF_EXCHANGES
@@ -455,7 +455,7 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
          WHERE t.kind = 'root' ORDER BY t.oid"""):
         rule = rule_key(policy, r["schema"], r["name"])
         if rule not in memo:
-            memo[rule] = wishes_for(policy, r["schema"], r["name"])
+            memo[rule] = resolve_policy(policy, r["schema"], r["name"])
         root = Root(
             oid=r["oid"],
             schema=r["schema"],
@@ -465,16 +465,16 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
             depth=r["depth"],
             leaves=r["leaves"],
             keys=keys.get(r["oid"], []),
-            wishes=memo[rule],
+            policy=memo[rule],
             facts=facts.get(r["oid"], {}),
             index=len(roots),
         )
         _choose_level(root)
         root.cut_level = 0 if root.lists else root.level
-        if root.wishes.keep is None and root.family.time:
+        if root.policy.keep is None and root.family.time:
             kept = partman_keep(root.facts)
             if kept is not None:
-                root.wishes = msgspec.structs.replace(root.wishes, keep=kept)
+                root.policy = msgspec.structs.replace(root.policy, keep=kept)
         _add_facts(snapshot, root, classic=classic)
         _obstacles(root, lock_limit, classic=classic, unread=unread)
         if root.oid in undecoded:
