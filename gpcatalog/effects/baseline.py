@@ -134,8 +134,10 @@ class Baseline:
                 elif kind == "sequence":
                     state.sequences.add((msgspec.json.decode(detail, type=SchemaName).schema, name))
                 else:
-                    made = msgspec.json.decode(detail, type=TypeDefinition)
-                    found = DefinedType(made.stored_as, -1, made.columns, made.schema)
+                    definition = msgspec.json.decode(detail, type=TypeDefinition)
+                    found = DefinedType(
+                        definition.stored_as, -1, definition.columns, definition.schema, None, None
+                    )
                     if (other := state.types.definitions.get(name)) is not None or Types().resolved(
                         name, -1
                     )[0]:
@@ -145,9 +147,9 @@ class Baseline:
                         if other is not None:
                             alike = other.base == found.base and other.columns == found.columns
                         found = (
-                            DefinedType(found.base, -1, found.columns, "")
+                            DefinedType(found.base, -1, found.columns, "", None, None)
                             if alike
-                            else DefinedType("", -1, None)
+                            else DefinedType("", -1, None, "", None, None)
                         )
                     state.types.definitions[name] = found
             for row in self._rows(

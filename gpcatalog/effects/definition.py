@@ -17,7 +17,7 @@ from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.equal_indexes import column_of, compared
-from gpcatalog.effects.expansion import SERIAL, catalog_type
+from gpcatalog.effects.expansion import SERIAL, catalog_type, sized
 from gpcatalog.effects.keys import (
     WITHOUT_OVERLAPS,
     Check,
@@ -30,13 +30,15 @@ from gpcatalog.effects.keys import (
     shared,
 )
 from gpcatalog.effects.outer_dependencies import (
-    DEPENDENCIES,
-    STATISTICS,
+    SEVERAL_PARENTS,
     element_depends,
     foreign_collation,
     method_depends,
+    note_copied,
     note_dependencies,
+    note_key,
     note_outer,
+    without_class,
 )
 from gpcatalog.effects.relations import Table, View
 from gpcatalog.effects.repeated_keys import NONE, RepeatedKeys, repeated_keys
@@ -301,28 +303,6 @@ def default_names(value: exp.Expression) -> int:
 
 # functions that return a different value for each row: if a column is added with such a default,
 # its values are written at once
-_VOLATILE = frozenset(
-    (
-        "nextval",
-        "random",
-        "clock_timestamp",
-        "timeofday",
-        "gen_random_uuid",
-        "uuid_generate_v1",
-        "uuid_generate_v4",
-    )
-)
-
-
-def volatile(element: exp.Expression) -> bool:
-    """Whether the default of a column has a different value for each row."""
-    calls = element.find_all(exp.Anonymous, gx.FunctionCall)
-    return any(
-        (call.this if isinstance(call.this, str) else fold(call.this)).lower() in _VOLATILE
-        for call in calls
-    )
-
-
 def column(
     state: Known, table: Table, element: exp.ColumnDef, repeated: RepeatedKeys = NONE
 ) -> Column | None:
@@ -385,15 +365,10 @@ def _new_column(state: Known, name: str, kind: exp.Expression) -> Column:
         serial="serial" if serial else "",
         named=int(serial),
         own_type=state.types.outer(kind),
+        outer_order=state.types.from_extension(kind),
         own_not_null=serial,
         sized=sized(kind),
     )
-
-
-def sized(kind: exp.Expression) -> bool:
-    """Whether a type as written, or the element type of an array, has a length or a precision."""
-    name = catalog_type(kind)[0]
-    return name != "interval" and kind.find(exp.DataTypeParam) is not None
 
 
 # constraints and options that are stored in the column, not in the table
@@ -455,6 +430,10 @@ def _add_column_constraint(
         add_foreign(state, table, given, (name,), found, traits)
     elif isinstance(found, exp.CollateColumnConstraint) and foreign_collation(found.this):
         note_dependencies(state.ties, table)
+        table.columns = [
+            replace(c, outer_order=True) if c.name == name else c for c in table.columns
+        ]
+    note_key(state.ties, table, (name,) if not isinstance(found, gx.CheckConstraint) else ())
 
 
 def constraint(
@@ -485,6 +464,7 @@ def constraint(
             overlaps=bool(kind.args.get("overlaps")),
             traits=traits,
         )
+        note_key(state.ties, table, columns)
     elif isinstance(kind, gx.KeyConstraint) and kind.args.get("kind") == "NOT NULL":
         require(table, (fold(kind.args.get("index")),), alone="NO INHERIT" in traits)
     elif isinstance(kind, gx.CheckConstraint):
@@ -495,6 +475,7 @@ def constraint(
             for c in kind.args.get("columns") or ()
         )
         add_foreign(state, table, given, columns, kind, traits)
+        note_key(state.ties, table, columns)
     elif isinstance(kind, gx.ExcludeConstraint):
         _add_exclusion(state, table, given, kind, traits)
     else:
@@ -520,6 +501,8 @@ def define(
         ]
         table.columns += [c for name, c in from_parent.items() if name not in have]
         there = {x.name for x in table.checks}
+        if any(x.name in there for x in parent.checks):
+            table.leave_out(SEVERAL_PARENTS)
         table.checks += [
             replace(c, own=False) for c in parent.checks if c.name not in there and not c.alone
         ]
@@ -600,6 +583,12 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
         return copies(element, what)
 
     have = {c.name for c in table.columns}  # columns of parents, with which they are merged
+    merged = bool(table.inherits) and any(c.name in have for c in source.columns)
+    if merged:
+        table.uncounted = table.uncounted or f"columns of LIKE and INHERITS of {table.title}"
+    bounds = state.edition.classic and includes("CONSTRAINTS") and source.parent is not None
+    statistics = includes("STATISTICS")
+    note_copied(state.ties, table, source, statistics=statistics, bounds=bounds, merged=merged)
     for c in source.columns:
         if c.name in have:
             continue
@@ -622,10 +611,6 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
                 generated=c.generated if includes("GENERATED") else frozenset(),
             )
         )
-    for reason in source.not_counted:
-        if reason == DEPENDENCIES or (reason == STATISTICS and includes("STATISTICS")):
-            table.leave_out(reason)
-            state.ties.not_counted.append(reason)
     if state.edition.greenplum and includes("STORAGE" if state.edition.classic else "AM"):
         table.like_storage = source.storage
     if includes("INDEXES"):
@@ -646,8 +631,13 @@ def _note_index(state: Known, table: Table, body: exp.Expression) -> None:
     for element in body.args["columns"]:
         if element_depends(element):
             note_dependencies(state.ties, table)
-        if column_of(element.this) is None:
+        if (name := column_of(element.this)) is None:
             note_outer(state.types, state.ties, table, element.this)
+        else:
+            note_key(state.ties, table, (name,))
+            types = [c.type for c in table.columns if c.name == name]
+            if types and without_class(body.args.get("using"), types[0]):
+                note_dependencies(state.ties, table)
 
 
 def index_key(

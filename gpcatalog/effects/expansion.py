@@ -98,6 +98,12 @@ def catalog_type(kind: exp.Expression) -> tuple[str, int]:
     return name, -1
 
 
+def sized(kind: exp.Expression) -> bool:
+    """Whether a type as written, or the element type of an array, has a length or a precision."""
+    name = catalog_type(kind)[0]
+    return name != "interval" and kind.find(exp.DataTypeParam) is not None
+
+
 def storage_of(
     options: dict[str, str], method: str, fallback: Storage, edition: Edition
 ) -> Storage:

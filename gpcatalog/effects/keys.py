@@ -102,6 +102,7 @@ class Column:
         False  # in a partition: an identity column of its table, which owns the sequence
     )
     own_type: bool = False  # it depends on its type, which is not the server's own
+    outer_order: bool = False  # indexes depend on its collation, or on a class of operators
     own_not_null: bool = False  # the table itself defines NOT NULL, not only its parents
     not_null_alone: bool = False  # NOT NULL NO INHERIT
     sized: bool = False  # its type has a length or a precision

@@ -7,6 +7,9 @@ number.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
@@ -14,7 +17,9 @@ from gpcatalog.effects.expansion import catalog_type
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.ties import Ties
-from gpcatalog.effects.types import Types
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.types import Types
 
 STATISTICS = "catalog rows of extended statistics"
 NOT_NULL = "NOT NULL constraints after ALTER CONSTRAINT"
@@ -22,6 +27,8 @@ FOREIGN = "rows of foreign keys of partitioned tables"
 DEFAULTS = "defaults dropped by CASCADE"
 OF_PARTITIONS = "rows in other catalogs of indexes that partitions alone have"
 TEMPLATE = "rows of a subpartition template"
+SEVERAL_PARENTS = "constraints and columns inherited from several tables"
+OF_BOUNDS = "constraint of the bounds of a partition"
 DEPENDENCIES = "dependencies on functions, types, collations and operators"
 
 # functions that every server has, with any arguments (tests/effects/test_other_catalogs.py)
@@ -54,7 +61,28 @@ def note_outer(types: Types, ties: Ties, table: Table, node: exp.Expression | No
     """Note whether an expression of a table depends, or may depend, on objects that are not the
     server's own.
     """
-    if node is not None and _depends(types, node):
+    if node is not None and (_depends(types, node) or _reads_outer(table, node)):
+        note_dependencies(ties, table)
+
+
+def _reads_outer(table: Table, node: exp.Expression) -> bool:
+    """Whether an expression reads a column whose type or collation is not the server's own: its
+    operators and constants can have the type, too.
+    """
+    names = {c.name for c in table.columns if c.own_type or c.outer_order}
+    return bool(names) and any(
+        fold(one.this) in names
+        for one in node.find_all(exp.Column)
+        if isinstance(one.this, exp.Identifier)
+    )
+
+
+def note_key(ties: Ties, table: Table, names: Iterable[str]) -> None:
+    """Note that an index or constraint on these columns depends on a collation or an operator class
+    that is not the server's own.
+    """
+    outer = {c.name for c in table.columns if c.outer_order}
+    if not outer.isdisjoint(names):
         note_dependencies(ties, table)
 
 
@@ -67,9 +95,28 @@ def note_dependencies(ties: Ties, table: Table) -> None:
 def note_inherited(ties: Ties, table: Table, parent: Table) -> None:
     """Copy to a table that inherits from another the notes on rows that are not counted."""
     for reason in parent.not_counted:
-        if reason in (DEPENDENCIES, NOT_NULL):
+        if reason in (DEPENDENCIES, NOT_NULL, DEFAULTS):
             table.leave_out(reason)
             ties.not_counted.append(reason)
+
+
+def note_copied(
+    ties: Ties, table: Table, source: Table, *, statistics: bool, bounds: bool, merged: bool
+) -> None:
+    """Note the rows that are not counted of a table that LIKE copies.
+
+    statistics: with its statistics; bounds: the constraint of a partition's bounds is copied;
+    merged: columns are merged with those of INHERITS
+    """
+    reasons = [
+        reason
+        for reason in source.not_counted
+        if reason in (DEPENDENCIES, DEFAULTS) or (reason == STATISTICS and statistics)
+    ]
+    reasons += [OF_BOUNDS] if bounds else []
+    for reason in (*reasons, SEVERAL_PARENTS) if merged else reasons:
+        table.leave_out(reason)
+        ties.not_counted.append(reason)
 
 
 def note_taken_over(ties: Ties, partition: Table) -> None:
@@ -145,6 +192,21 @@ def method_depends(method: exp.Expression | None) -> bool:
     server's own.
     """
     return fold(method) not in _METHODS
+
+
+# types without an operator class of the server for these access methods
+_SCALAR = frozenset(
+    """bool int2 int4 int8 float4 float8 numeric money oid date time timetz timestamp timestamptz interval uuid text varchar bpchar name
+    bytea bit varbit macaddr""".split()
+)
+_WITHOUT_CLASS = {"gin": _SCALAR, "gist": _SCALAR, "spgist": _SCALAR - {"text", "varchar"}}
+
+
+def without_class(method: exp.Expression | None, kind: str) -> bool:
+    """Whether the server has no operator class of an access method for a type, so that an index
+    uses the class of an extension.
+    """
+    return kind in _WITHOUT_CLASS.get(fold(method), ())
 
 
 def _names_object(cast: exp.Cast) -> bool:

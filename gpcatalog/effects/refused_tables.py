@@ -264,6 +264,9 @@ def _reference(
     if not key_columns:
         primary = next((k for k in target.indexes if k.like.startswith("primary key")), None)
         if primary is None:
+            keys = node.root().find_all(gx.KeyConstraint)
+            if any(key.args.get("kind") == "PRIMARY KEY" for key in keys):
+                return ""  # the statement may add it before
             return f"{target.title} has no primary key to reference"
         key_columns = primary.simple if primary.like.endswith(" 0") else ()
         if not key_columns:

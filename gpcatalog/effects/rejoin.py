@@ -32,6 +32,8 @@ def rejoin(state: SchemaState, table: Table) -> None:
             continue
         state.forget(child)
         state.before.discard(key)
+        for reason in child.not_counted:
+            table.leave_out(reason)
         table.odd_parts = table.odd_parts or any(one.odd != Odd() for one in part.walk())
         table.parts.insert(min(child.origin_at, len(table.parts)), part)
         table.counted([part], 1)

@@ -43,6 +43,21 @@ def move_table(state: SchemaState, table: Table, schema: str, name: str) -> None
     state.keep(table)
 
 
+def exchange_references(state: SchemaState, one: tuple[str, str], two: tuple[str, str]) -> None:
+    """Exchange two names, by (schema, name), in the objects that refer to these relations."""
+    exchanged = {one: two, two: one}
+
+    def named(reads: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+        return frozenset(exchanged.get(key, key) for key in reads)
+
+    for key, view in state.views.items():
+        if not view.reads.isdisjoint(exchanged):
+            state.views[key] = replace(view, reads=named(view.reads))
+    for table in state.tables.values():
+        if not table.reads.isdisjoint(exchanged):
+            table.reads = named(table.reads)
+
+
 def move_schema(state: SchemaState, old: str, new: str) -> None:
     """Change the schema of all tables to its new name, also in the objects that refer to them."""
 

@@ -12,6 +12,7 @@ from sqlglot import exp
 from gpcatalog.capacity import toast
 from gpcatalog.effects.expansion import catalog_type
 from gpcatalog.effects.keys import fold, qualified
+from gpcatalog.effects.volatile import either, volatile
 
 # of variable length without a limit, like most types of the server
 _OF_EXTENSIONS = frozenset(
@@ -48,13 +49,41 @@ _BY_LENGTH = {
 
 class DefinedType(NamedTuple):
     """A type: an equivalent built-in type with its typmod, the number of columns of a composite
-    type (else None), its schema ("" if not written).
+    type (else None), its schema ("" if not written); constrained, default: whether it is a domain
+    with constraints or a volatile default, and with a default (None: unknown).
     """
 
     base: str
     typmod: int
     columns: int | None
     schema: str = ""
+    constrained: bool | None = False
+    default: bool | None = False
+
+
+def _defaults(tree: exp.Expression) -> list[exp.Expression]:
+    """The default of CREATE DOMAIN, if it has one."""
+    return [
+        one
+        for one in tree.args.get("constraints") or ()
+        if isinstance(one.args.get("kind"), exp.DefaultColumnConstraint)
+    ]
+
+
+def _varies(node: exp.Expression) -> bool | None:
+    """Whether the default of a domain rewrites tables, as a constraint does. A volatile one does on
+    PostgreSQL 18 and does not on Greenplum 7 (measured): None.
+    """
+    return False if volatile(node) is False else None
+
+
+def _has_constraint(tree: exp.Expression) -> bool:
+    """Whether CREATE DOMAIN defines a constraint."""
+    return any(
+        isinstance(one.args.get("kind"), exp.CheckColumnConstraint | exp.NotNullColumnConstraint)
+        and not one.args["kind"].args.get("allow_null")
+        for one in tree.args.get("constraints") or ()
+    )
 
 
 @dataclass
@@ -83,7 +112,7 @@ class Types:
         other = before is not None and before.schema != schema and before[:3] != definition[:3]
         builtin = name in _BUILTIN and definition[:2] != (name, -1)
         if other or builtin:  # which type a column has depends on its schema, which is not stored
-            self.definitions[name] = DefinedType("", -1, None, schema)
+            self.definitions[name] = DefinedType("", -1, None, schema, None, None)
             self.several.add(name)
             if columns is not None or (before is not None and before.columns is not None):
                 self.mixed.add(name)
@@ -93,10 +122,18 @@ class Types:
         kind = tree.args.get("kind")
         columns = None
         if isinstance(kind, exp.Expression):  # a domain
-            base = self.resolved(*catalog_type(kind))[0]
+            own, typmod = catalog_type(kind)
+            base = self.resolved(own, typmod)[0]
             # a column of a domain has no typmod: a variable length has no limit
             self.definitions[name] = DefinedType(
-                base if not base or not toast.toastable(base) else "text", -1, None, schema
+                base if not base or not toast.toastable(base) else "text",
+                -1,
+                None,
+                schema,
+                either(
+                    _has_constraint(tree), *map(_varies, _defaults(tree)), self.constrained(own)
+                ),
+                either(bool(_defaults(tree)), self._default(own)),
             )
         elif "ENUM" in str(tree.args.get("form") or ""):
             self.definitions[name] = DefinedType("int4", -1, None, schema)
@@ -184,6 +221,27 @@ class Types:
             self.definitions[name] = definition._replace(columns=definition.columns + more)
         return more
 
+    def alter_domain(self, tree: exp.Expression) -> None:
+        """Apply ALTER DOMAIN: constraints, name and schema."""
+        action = tree.args.get("action")
+        if action is None:
+            self.alter(tree)
+            return
+        name = fold(tree.this.args.get("this") if isinstance(tree.this, exp.Table) else tree.this)
+        if name not in self.definitions:
+            return
+        form = str(action.args.get("form") or "")
+        definition = self.definitions[name]
+        if form.startswith(("ADD", "SET NOT NULL")):
+            self.definitions[name] = definition._replace(constrained=True)
+        elif "DEFAULT" in form:
+            self.definitions[name] = definition._replace(
+                default=form.startswith("SET"),
+                constrained=either(definition.constrained, _varies(action)),
+            )
+        elif form.startswith("DROP") and definition.constrained:
+            self.definitions[name] = definition._replace(constrained=None)  # it may have others
+
     def outer(self, kind: exp.Expression) -> bool:
         """Whether a type as written, or the element type of an array, is not one of the server's
         own.
@@ -192,6 +250,15 @@ class Types:
             kind = kind.expressions[0]
         return self.outer_name(catalog_type(kind)[0])
 
+    def from_extension(self, kind: exp.Expression) -> bool:
+        """Whether a type, or the element type of an array, is neither the server's own nor created
+        by the script: it may have its own operator classes.
+        """
+        while isinstance(kind, exp.DataType) and kind.this == exp.DType.ARRAY and kind.expressions:
+            kind = kind.expressions[0]
+        name = catalog_type(kind)[0]
+        return name not in self.definitions and self.outer_name(name)
+
     def outer_name(self, name: str) -> bool:
         """Whether a type is not one of the server's own, by its name as `catalog_type` returns
         it.
@@ -199,6 +266,22 @@ class Types:
         if name in _OF_UNKNOWN_SIZE:
             return False
         return name in self.definitions or name in _OF_EXTENSIONS or not self.resolved(name, -1)[0]
+
+    def constrained(self, name: str) -> bool | None:
+        """Whether a type is a domain with constraints; None if that is unknown."""
+        if name in self.definitions:
+            return self.definitions[name].constrained
+        return None if name not in _OF_EXTENSIONS and self.outer_name(name) else False
+
+    def _default(self, name: str) -> bool | None:
+        """Whether a type is a domain with a default; None if that is unknown."""
+        if name in self.definitions:
+            return self.definitions[name].default
+        return self.constrained(name)
+
+    def valued(self, name: str) -> bool | None:
+        """Whether a type is a domain with a default or constraints; None if that is unknown."""
+        return either(self.constrained(name), self._default(name))
 
     def resolved(self, name: str, typmod: int) -> tuple[str, int]:
         """The underlying type: for a domain, its base type; "" for an unknown type.

@@ -284,18 +284,18 @@ def _measure(dsn: str, sessions: int, pairs: int, window: float) -> tuple[str, l
     lines = [Line(f"{sessions} sessions of DDL slowed", "2 %", slower / GOAL, 1.0, detail=detail)]
     lines.append(
         Line(
-            "sessions seen waiting for the audit",
+            "sessions that waited for a lock of the audit",
             "",
             None,
-            detail=f"{watch.seen} in {watch.looks} looks; statements that failed: {failed.value}",
+            detail=f"{watch.seen} in {watch.looks} samples; statements that failed: {failed.value}",
         )
     )
     lines.append(
         Line(
-            "what the snapshots say wrongly",
+            "errors in its snapshots",
             "",
             None,
-            detail="; ".join(sorted(set(wrong))) or "nothing",
+            detail="; ".join(sorted(set(wrong))) or "none",
         )
     )
     with psycopg.connect(dsn) as conn:

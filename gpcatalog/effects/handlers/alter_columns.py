@@ -10,15 +10,20 @@ from sqlglot import exp
 
 from gpcatalog.capacity.model import Instance
 from gpcatalog.capacity.toast import toastable
-from gpcatalog.effects.definition import column, default_names, require, sized, volatile
+from gpcatalog.effects.definition import column, default_names, require
 from gpcatalog.effects.effect import Effect
-from gpcatalog.effects.expansion import catalog_type
+from gpcatalog.effects.expansion import catalog_type, sized
 from gpcatalog.effects.handlers.actions import acts, affected_tables, losing, unknown_toast
 from gpcatalog.effects.handlers.sequences import drop_sequence, note_defaults
 from gpcatalog.effects.handlers.views import doubt_views
 from gpcatalog.effects.keys import fold
-from gpcatalog.effects.outer_dependencies import note_outer
+from gpcatalog.effects.outer_dependencies import (
+    SEVERAL_PARENTS,
+    note_dependencies,
+    note_outer,
+)
 from gpcatalog.effects.relations import Table
+from gpcatalog.effects.rewrites import ENCODINGS, NEW_COLUMN, by_new_column
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -54,14 +59,17 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
                 or one.needs_toast(state.edition) != had_toast
             ):
                 unknown.append(one.toast_doubt)
-            rewrites = not state.edition.classic and (new_column.serial or volatile(action.this))
+            rewrites = by_new_column(state, action.this, new_column)
             if one is not table:
                 new_column = one.columns[-1] = new_column.of_partition()
             if child:
                 del one.indexes[before[1] :]  # keys are not inherited
-            if new_column.default and state.edition.base < 11:
+            if rewrites and state.edition.base < 11:
                 effect.rewritten = True
-            if rewrites:
+            loses_toast = one.toasted and not one.columns_call_for_toast(state.edition)
+            if rewrites is None and (loses_toast or (state.edition.classic and one.indexes)):
+                unknown.append(NEW_COLUMN)
+            if rewrites and not state.edition.classic:
                 effect.rewritten = True  # a rewrite adds no rows of encodings
                 if one.toast_doubt:
                     unknown.append(one.toast_doubt)
@@ -70,7 +78,7 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
                 one.toasted = one.toasted and one.storage is Storage.AO_COLUMN
                 one.lose_directories()
             else:
-                _rewritten_by_column(state, one, effect, new_column.default)
+                _rewritten_by_column(state, one, effect, bool(rewrites))
                 one.widened |= one.storage is Storage.AO_ROW or any(
                     part.storage is Storage.AO_ROW for part in one.relations()
                 )
@@ -126,7 +134,7 @@ def _rewritten_by_column(state: SchemaState, table: Table, effect: Effect, defau
     else:
         left = {instance: Counter({"pg_attribute_encoding": rows}) for instance in Instance}
         if table.partitioned:  # those of a partition are dropped with it
-            table.leave_out("rows of pg_attribute_encoding of added columns")
+            table.leave_out(ENCODINGS)
     for instance, counted in left.items():
         table.extra.setdefault(instance.value, Counter()).update(counted)
 
@@ -190,10 +198,13 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
             t for t in state.inheriting(table) if (table.schema, table.name) in t.inherits
         ]:
             child.columns = [replace(c, local=True) if c.name == name else c for c in child.columns]
+    if any(SEVERAL_PARENTS in one.not_counted for one in family):
+        effect.minor.append(SEVERAL_PARENTS)
     cascade = str(action.args.get("behavior") or "") == "CASCADE"
-    if cascade and doubt_views(
-        state, {(t.schema, t.name) for t in family}, "views dropped by CASCADE"
-    ):
+    names = {(t.schema, t.name) for t in family} if cascade else set()
+    if cascade and state.views:  # views can read a partition
+        names |= {(p.schema or table.schema, p.name) for p in table.relations()}
+    if cascade and doubt_views(state, names, "views dropped by CASCADE"):
         effect.add_unknown("views dropped by CASCADE")
     for one in family if cascade else ():
         if (one.schema, one.name) not in kept:
@@ -260,6 +271,8 @@ def _retype(
     if table.toasted or table.toast_doubt:
         effect.add_unknown(table.toast_doubt or "TOAST relation after a rewrite")
     own = state.types.outer(kind)
+    if table.columns[at].default and (own or table.columns[at].own_type):
+        note_dependencies(state.ties, table)  # the cast of the default is kept
     table.columns[at] = replace(
         table.columns[at], type=new, typmod=typmod, own_type=own, sized=sized(kind)
     )

@@ -17,12 +17,15 @@ from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.expansion import PartitionExpander, storage_of, template_sizes
 from gpcatalog.effects.handlers.actions import NO_ROWS, acts, own_constraints
 from gpcatalog.effects.handlers.indexes import doubt_equality
+from gpcatalog.effects.handlers.nodes import cascades
+from gpcatalog.effects.handlers.views import drop_dependent_views, rename_read
 from gpcatalog.effects.keys import Check, child_name, fold, like_of
 from gpcatalog.effects.outer_dependencies import FOREIGN, TEMPLATE
 from gpcatalog.effects.partition_lookup import locate
 from gpcatalog.effects.refused_partitions import note_bound
 from gpcatalog.effects.rejoin import rejoin
 from gpcatalog.effects.relations import Level, Odd, Partition, Table
+from gpcatalog.effects.renames import exchange_references
 from gpcatalog.effects.ties import keys_of_partitions
 from gpcatalog.model.storage import Storage
 
@@ -212,6 +215,9 @@ def _shrink(
     if part is None:
         effect.leaves_removed += not optional
         return
+    if cascades(action):
+        names = {(one.schema or table.schema, one.name) for one in part.walk()}
+        drop_dependent_views(state, names, effect)
     siblings.remove(part)
     if level < len(table.levels):
         table.levels[level].gaps = True
@@ -325,7 +331,9 @@ def _rename_among(
     new = child_name(parent, level + 1, part.partition)
     for one in part.walk():
         if one.name == old or one.name.startswith(f"{old}_"):
-            one.name = new + one.name.removeprefix(old)
+            schema, was = one.schema or table.schema, one.name
+            one.name = new + was.removeprefix(old)
+            rename_read(state, (schema, was), (schema, one.name))
     state.keep(table, [part])
 
 
@@ -455,6 +463,12 @@ def _exchange_with(
         part.unlogged, other.unlogged = other.unlogged, own
         was = table.dropped - part.dropped_before
         part.dropped_before, other.dropped = table.dropped - other.dropped, was
+    # views, triggers and rules belong to the relations, which exchange their names
+    exchange_references(state, (part.schema or table.schema, part.name), (other.schema, other.name))
+    for reason in table.not_counted:
+        other.leave_out(reason)
+    for reason in other.not_counted:
+        table.leave_out(reason)
 
 
 def _doubt_external(state: SchemaState, name: exp.Expression) -> None:

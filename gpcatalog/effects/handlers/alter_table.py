@@ -30,11 +30,18 @@ from gpcatalog.effects.handlers.alter_columns import set_oids
 from gpcatalog.effects.handlers.indexes import attach_index, owners_of_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.sequences import rename_sequence
-from gpcatalog.effects.handlers.views import alter_foreign, doubt_views
+from gpcatalog.effects.handlers.views import alter_foreign, doubt_views, rename_read
 from gpcatalog.effects.keys import Check, Key, fold, qualified
-from gpcatalog.effects.outer_dependencies import FOREIGN, NOT_NULL, note_taken_over
+from gpcatalog.effects.outer_dependencies import (
+    DEPENDENCIES,
+    FOREIGN,
+    NOT_NULL,
+    SEVERAL_PARENTS,
+    note_taken_over,
+)
 from gpcatalog.effects.relations import Partition, Table
 from gpcatalog.effects.renames import move_table
+from gpcatalog.effects.rewrites import Before, note_rewrite, remove_encodings
 from gpcatalog.effects.ties import keys_of_partitions
 from gpcatalog.model.storage import Storage
 
@@ -55,6 +62,8 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
     actions += [
         tree.args[single] for single in ("action", "move") if tree.args.get(single) is not None
     ]
+    if table is not None and type(tree).__name__ == "AlterIndex" and tree.args.get("rename"):
+        actions.append(tree.args["rename"])  # it also renames tables
     effect = Effect(verb="alter", table=table, actions=actions)
     effect.exclusive = (table is None or (table.schema, table.name) in state.before) and any(
         type(a).__name__ not in WEAK_LOCK for a in actions
@@ -81,13 +90,17 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
             table.toast_missing = False
     only = isinstance(tree.this, gx.RelationName) and bool(tree.this.args.get("only"))
     effect.targets.append((table, 1 if only else state.leaves_of(table)))
+    before = Before.of(table)
     for action in sorted(actions, key=_pass):
         _act(state, table, action, effect)
+    note_rewrite(state, table, before, effect)
     if counts and effect.unknown:
         reason = effect.unknown[0]
         if not reason.startswith(_EARLIER):
             reason = f"{_EARLIER} {table.title}: {reason}"
         table.uncounted = table.uncounted or reason
+        for child in [] if only else state.inheriting(table):
+            child.uncounted = child.uncounted or reason
         _uncount_moved(state, actions, reason)
     effect.relations_locked = sum(
         1 + one.numbers[0] for one in (table, *state.partitions_of(table))
@@ -104,6 +117,9 @@ def _pass(action: exp.Expression) -> int:
     """
     if type(action).__name__ == "AlterColumnAction":
         return 1 if action.args.get("kind") is not None else 3
+    if type(action).__name__ == "AddTableConstraint":  # keys before foreign keys
+        references = isinstance(action.this.args.get("kind"), gx.ReferencesConstraint)
+        return 4 if references else 3
     return {"DropColumn": 0, "DropConstraint": 0, "AddColumn": 2}.get(type(action).__name__, 3)
 
 
@@ -288,6 +304,8 @@ def _inherit_constraint(child: Table, element: exp.Expression, checks: list[Chec
     checks: the constraints that its parent got
     """
     names = {c.name for c in child.checks}
+    if child.parent is None and any(c.name in names for c in checks):
+        child.leave_out(SEVERAL_PARENTS)
     if child.parent is not None:  # in a partition, it becomes that of its table
         merged = {c.name for c in checks}
         child.checks = [replace(c, own=c.own and c.name not in merged) for c in child.checks]
@@ -311,17 +329,24 @@ def _promote(state: SchemaState, table: Table, element: exp.Expression, effect: 
         return
     if key.of:
         note_taken_over(state.ties, table)
+    primary = kind.args["kind"] == "PRIMARY KEY"
     with state.changing(effect, table):
         name = fold(element.args.get("this")) or old
         table.indexes = [
             (
-                replace(k, name=name, constraint=True, deferrable=deferrable(element))
+                replace(
+                    k,
+                    name=name,
+                    constraint=True,
+                    deferrable=deferrable(element),
+                    like=f"primary key {k.simple} 0" if primary else k.like,
+                )
                 if k is key
                 else k
             )
             for k in table.indexes
         ]
-        if kind.args["kind"] == "PRIMARY KEY":
+        if primary:
             require(table, key.simple)
 
 
@@ -342,6 +367,8 @@ def _drop_constraint(
     if found_keys and keys_of_partitions(state, table):
         effect.minor.append(FOREIGN)
     family = affected_tables(state, table, action)
+    if found_checks and any(SEVERAL_PARENTS in one.not_counted for one in family):
+        effect.minor.append(SEVERAL_PARENTS)
     unchecked = losing(family, lambda t: _check(t, name) is not None, lambda t: _owns(t, name))
     if state.edition.greenplum and any(_owns(one, name) for one in family[1:]):
         for one in family:  # segments drop constraints that the coordinator keeps
@@ -501,6 +528,8 @@ def _set_table(state: SchemaState, table: Table, action: exp.Expression, effect:
             state, affected_tables(state, table, action), effect, present=form == "SET WITH OIDS"
         )
     if action.args.get("distribution") is not None:
+        if any(c.outer_order for c in table.columns):
+            effect.minor.append(DEPENDENCIES)
         node = action.args["distribution"]
         word = str(node.args.get("kind") or "")
         table.distribution = {"HASH": "hash", "RANDOM": "random"}.get(word, "replicated")
@@ -512,7 +541,25 @@ def _set_table(state: SchemaState, table: Table, action: exp.Expression, effect:
 @acts("RenameTo")
 def _rename(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     table.former_sequences |= table.sequence_names
-    move_table(state, table, table.schema, fold(action.this))
+    old, new = table.name, fold(action.this)
+    move_table(state, table, table.schema, new)
+    if state.edition.greenplum and table.partitioned:
+        _rename_partitions(state, table, old, new)
+
+
+def _rename_partitions(state: SchemaState, table: Table, old: str, new: str) -> None:
+    """Rename the partitions whose names begin with the old name of their table (measured on
+    Greenplum 6 and 7).
+    """
+    for part in table.relations():
+        if part.name.startswith(old):
+            schema, was = part.schema or table.schema, part.name
+            part.name = new + was.removeprefix(old)
+            rename_read(state, (schema, was), (schema, part.name))
+    state.keep(table)
+    for one in state.partitions_of(table):
+        if one.name.startswith(old):
+            move_table(state, one, one.schema, new + one.name.removeprefix(old))
 
 
 @acts("RenameConstraint")
@@ -529,7 +576,8 @@ def _rename_constraint(
 
 @acts("SetSchema")
 def _set_schema(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
-    if fold(action.this) in ("pg_catalog", "pg_temp"):  # no dependency on system schemas
+    if {fold(action.this), table.schema} & {"pg_catalog", "pg_temp"}:
+        # nothing depends on a system schema
         effect.minor.append("dependency on the schema")
         table.leave_out("dependency on the schema")
     move_table(state, table, fold(action.this), table.name)
@@ -580,6 +628,8 @@ def rewrite(state: SchemaState, tree: exp.Expression) -> Effect:
     ):
         names.append(analyzed.args["target"].this)
     named = [table for name in names if (table := state.find(name)) is not None]
+    if type(tree).__name__ == "Cluster":  # VACUUM FULL leaves these rows (measured on 7.0.0)
+        remove_encodings(state, named, effect)
     for table in (
         [one for t in named for one in (t, *state.partitions_of(t))]
         if names

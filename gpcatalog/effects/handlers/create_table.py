@@ -25,7 +25,14 @@ from gpcatalog.effects.handlers.indexes import create_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.views import create_external, create_view
 from gpcatalog.effects.keys import Column, fold, qualified
-from gpcatalog.effects.outer_dependencies import TEMPLATE, note_dependencies, note_inherited
+from gpcatalog.effects.outer_dependencies import (
+    TEMPLATE,
+    foreign_collation,
+    note_dependencies,
+    note_inherited,
+    note_key,
+    note_outer,
+)
 from gpcatalog.effects.query_columns import columns_of, read_names
 from gpcatalog.effects.refused_partitions import note_bound
 from gpcatalog.effects.relations import Table
@@ -107,6 +114,8 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
             and not {"appendonly", "appendoptimized"} & table.options.keys()
         ):
             table.storage = table.like_storage
+    if state.edition.greenplum and any(c.outer_order for c in table.columns):
+        note_dependencies(state.ties, table)  # the distribution key can use a class of operators
     if clauses.partition_by is not None:
         _expand_partitions(state, table, clauses.partition_by)
     return created(state, table, of)
@@ -159,6 +168,7 @@ def _expand_partitions(state: SchemaState, table: Table, by: exp.Expression) -> 
     elements = (element for level in table.levels for element in level.template or ())
     if state.edition.classic and any(e.args.get("encoding") is not None for e in elements):
         table.leave_out(TEMPLATE)
+    _note_partition_keys(state, table, by)
     parts = by.args.get("partitions")
     if parts:
         expander = PartitionExpander(state.edition, table, state.zone, table.options)
@@ -167,6 +177,19 @@ def _expand_partitions(state: SchemaState, table: Table, by: exp.Expression) -> 
         except Unknown as e:
             table.unknown.append(str(e))
             table.uncounted = f"partitions of {table.title}: {e}"
+
+
+def _note_partition_keys(state: SchemaState, table: Table, by: exp.Expression) -> None:
+    """Note dependencies of the partition keys on types, functions and collations."""
+    own = {c.name for c in table.columns if c.own_type and state.edition.classic}
+    for key in by.find_all(gx.PartitionKey):
+        note_outer(state.types, state.ties, table, key.this)
+        if foreign_collation(key.args.get("collate")):
+            note_dependencies(state.ties, table)
+    for name in (fold(key) for key in by.expressions if isinstance(key, exp.Identifier)):
+        note_key(state.ties, table, (name,))
+        if name in own:  # the rules store constants of the type
+            note_dependencies(state.ties, table)
 
 
 def created(state: SchemaState, table: Table, of: exp.Expression | None = None) -> Effect:
@@ -279,7 +302,7 @@ def columns_of_query(
         return
     given = [fold(n.this if isinstance(n, exp.ColumnDef) else n) for n in names]
     found = [replace(c, name=given[i] if i < len(given) else c.name) for i, c in enumerate(found)]
-    if any(not c.type for c in found):
+    if any(not c.type for c in found) or _types_may_differ(state, query):
         note_dependencies(state.ties, table)
     table.columns = [
         Column(
@@ -290,6 +313,20 @@ def columns_of_query(
         for c in found
     ]
     note_toast(state, table)
+
+
+def _types_may_differ(state: SchemaState, query: exp.Expression) -> bool:
+    """Whether the dependencies of the new columns on types and collations are not those of the
+    columns that the query reads: a set operation, VALUES or USING changes a domain to its base
+    type, and collations are not followed.
+    """
+    sources = [t for name in query.find_all(exp.Table) if (t := state.find(name)) is not None]
+    columns = [c for table in sources for c in table.columns]
+    mixed = query.find(exp.SetOperation, exp.Values) is not None or any(
+        join.args.get("using") for join in query.find_all(exp.Join)
+    )
+    outer = bool(state.types.definitions) and (not sources or any(c.own_type for c in columns))
+    return any(c.outer_order for c in columns) or (mixed and outer)
 
 
 def note_toast(state: SchemaState, table: Table) -> None:

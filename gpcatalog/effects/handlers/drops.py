@@ -62,15 +62,16 @@ def drop_tables(state: SchemaState, tree: exp.Expression) -> Effect:
             effect.add_unknown(reason)
             continue
         effect.targets.append((table, state.leaves_of(table)))
-        for one in (table, *state.partitions_of(table)):
+        family = (table, *state.partitions_of(table))
+        for one in family:
             dropped.add((one.schema, one.name))
             state.drop(one, effect)
         if cascade:
             children = state.inheriting(table)
             for child in children:
                 state.drop(child, effect)
-            gone = {(h.schema, h.name) for h in (table, *children)} | {
-                (p.schema or table.schema, p.name) for p in table.relations()
+            gone = {(h.schema, h.name) for h in (*family, *children)} | {
+                (p.schema or one.schema, p.name) for one in family for p in one.relations()
             }
             drop_dependent_views(state, gone, effect)
         if cascade:

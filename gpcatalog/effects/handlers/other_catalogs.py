@@ -14,6 +14,7 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import AFTER, DROPPED, MINOR
+from gpcatalog.effects.keys import qualified
 from gpcatalog.effects.outer_dependencies import DEPENDENCIES, FOREIGN, OF_PARTITIONS
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.ties import keys_of_partitions
@@ -53,6 +54,8 @@ def _note_dependents(state: SchemaState, tree: exp.Expression, kind: str) -> Non
         table = state.find(name)
         if table is not None:
             table.leave_out(MINOR[kind])
+        elif (hit := state.partition(*qualified(name))) is not None:
+            hit[0].leave_out(MINOR[kind])
 
 
 def _is_odd(table: Table, effect: Effect) -> bool:

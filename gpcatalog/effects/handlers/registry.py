@@ -98,7 +98,6 @@ MINOR = {
     "CreateTextSearch": "catalog rows of text search objects",
     "CreateTransform": "catalog rows of a transform",
     "CreateUserMapping": "catalog rows of a user mapping",
-    "AlterDomain": "constraints of a domain",
     "AlterOperator": "catalog rows of an operator",
     "AlterPolicy": "catalog rows of a policy",
     "AlterPublication": "catalog rows of a publication",

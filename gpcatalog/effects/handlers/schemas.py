@@ -10,7 +10,12 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.drops import drop_foreign_keys
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import DROPPED, drops, handles
-from gpcatalog.effects.handlers.sequences import drop_sequence, rename_sequence
+from gpcatalog.effects.handlers.sequences import (
+    any_default,
+    drop_sequence,
+    note_defaults,
+    rename_sequence,
+)
 from gpcatalog.effects.handlers.views import drop_dependent_views, drop_view, rename_read
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.renames import move_schema
@@ -102,23 +107,31 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
         for key in [k for k in state.views if k[0] in inside]:
             gone.add(key)
             drop_view(state, key, effect)
-        for key in [k for k in state.sequences if k[0] in inside]:
+        sequences = [k for k in state.sequences if k[0] in inside]
+        for key in sequences:
             drop_sequence(state, key, effect)
+        if (sequences or effect.unknown) and any_default(state):
+            note_defaults(state, effect)
         drop_dependent_views(state, gone, effect)
         drop_foreign_keys(state, tables, effect)
-        for kind, definition in list(state.types.definitions.items()):
-            if not definition.base and kind not in state.types.several - state.types.mixed:
-                effect.add_unknown(f"type {kind}, which several schemas have")
-            if definition.columns is None or definition.schema not in inside | {""}:
-                continue
-            if definition.schema not in inside:
-                effect.add_unknown(f"composite type {kind}, which may be in schema {name}")
-                continue
-            del state.types.definitions[kind]
-            effect.add_rows({"pg_class": -1, "pg_attribute": -definition.columns})
+        _drop_types(state, name, inside, effect)
         if state.renamed_schemas.get(name, name) in state.schemas_with_code:
             effect.add_unknown(f"objects that use functions or operators of schema {name}")
     return effect
+
+
+def _drop_types(state: SchemaState, schema: str, inside: set[str], effect: Effect) -> None:
+    """Drop the composite types of a schema."""
+    for kind, definition in list(state.types.definitions.items()):
+        if not definition.base and kind not in state.types.several - state.types.mixed:
+            effect.add_unknown(f"type {kind}, which several schemas have")
+        if definition.columns is None or definition.schema not in inside | {""}:
+            continue
+        if definition.schema not in inside:
+            effect.add_unknown(f"composite type {kind}, which may be in schema {schema}")
+            continue
+        del state.types.definitions[kind]
+        effect.add_rows({"pg_class": -1, "pg_attribute": -definition.columns})
 
 
 # extensions of the server that create only functions, and types with known names
@@ -133,6 +146,9 @@ def create_extension(state: SchemaState, tree: exp.Expression) -> Effect:
     if fold(tree.this) == "plpgsql":
         return Effect()
     state.extended = state.extended or fold(tree.this) not in _NO_RELATIONS
+    for option in tree.args.get("options") or ():
+        if (schema := option.args.get("schema")) is not None:
+            state.schemas_with_code.add(fold(schema))
     return Effect(unknown=["objects created by CREATE EXTENSION"])
 
 

@@ -66,12 +66,15 @@ def set_owner(
         for table in state.tables.values() if name in state.owned_once else ():
             if name in table.owned:
                 table.owned = [key for key in table.owned if key != name]
+                effect.minor.append("dependencies of the sequence")
         if name not in state.sequences and _of_a_column(state, name):
             effect.add_unknown(f"previous owner of sequence {name[1]}")
         if owner.args.get("db") is None:
             continue  # NONE
         schema = fold(owner.args["catalog"]) if owner.args.get("catalog") is not None else ""
         found = state.named(schema, fold(owner.args["db"]))
+        if found is None and (hit := state.partition(schema, fold(owner.args["db"]))) is not None:
+            hit[0].uncounted = hit[0].uncounted or "sequence that a partition owns"
         if found is not None and name not in state.sequences:
             found.uncounted = found.uncounted or f"owner of sequence {name[1]}"
         if found is None or name not in state.sequences:
@@ -108,6 +111,8 @@ def alter_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
         and name in state.sequences
     ):
         rename_sequence(state, name, (fold(schema.this), name[1]))
+    elif isinstance(schema, exp.Expression) and isinstance(schema.this, exp.Identifier):
+        state.schemas_unknown.add(fold(schema.this))  # an unknown sequence is in it now
     return effect
 
 
@@ -117,6 +122,15 @@ def _set_logged(state: SchemaState, key: tuple[str, str], effect: Effect, *, log
     elif logged != (key not in state.unlogged_sequences):
         effect.other_files += -1 if logged else 1
         (state.unlogged_sequences.discard if logged else state.unlogged_sequences.add)(key)
+
+
+def any_default(state: SchemaState) -> bool:
+    """Whether a known table has a default that uses a sequence other than its own."""
+    return any(
+        c.named and not c.serial and not c.generated
+        for table in state.tables.values()
+        for c in table.columns
+    )
 
 
 def note_defaults(state: SchemaState, effect: Effect) -> None:

@@ -37,6 +37,13 @@ def alter_type(state: SchemaState, tree: exp.Expression) -> Effect:
     return effect
 
 
+@handles("AlterDomain")
+def alter_domain(state: SchemaState, tree: exp.Expression) -> Effect:
+    """ALTER DOMAIN: whether the domain has constraints decides if ADD COLUMN rewrites a table."""
+    state.types.alter_domain(tree)
+    return Effect(minor=["constraints of a domain"])
+
+
 @drops("TYPE", "DOMAIN")
 def drop_types(state: SchemaState, tree: exp.Expression) -> Effect:
     """DROP TYPE and DROP DOMAIN."""

@@ -262,6 +262,8 @@ def alter_foreign(state: SchemaState, tree: exp.Expression) -> Effect:
         state.views[key[0], fold(new)] = state.views.pop(key)
         rename_read(state, key, (key[0], fold(new)))
     schema = next((a.this for a in actions if type(a).__name__ == "SetSchema"), None)
+    if isinstance(schema, exp.Identifier) and "pg_catalog" in (fold(schema), key[0]):
+        effect.minor.append("dependency on the schema")
     if key in state.views and isinstance(schema, exp.Identifier):
         state.views[fold(schema), key[1]] = state.views.pop(key)
         rename_read(state, key, (fold(schema), key[1]))
