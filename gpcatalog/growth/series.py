@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpcatalog.errors import CatalogError
-from gpcatalog.growth import kept
-from gpcatalog.growth.kept import Entry, Identity, identity_of
+from gpcatalog.growth import cache
+from gpcatalog.growth.cache import Entry, Identity, identity_of
 from gpcatalog.growth.points import (
     Changes,
     Figures,
@@ -101,7 +101,7 @@ def _members(paths: Sequence[Path]) -> dict[Path, _Member | str]:
     """All snapshots from the cache, or read now. Large ones are read one at a time, because each
     may need hundreds of megabytes.
     """
-    known = {place: kept.read(place) for place in {path.parent for path in paths}}
+    known = {place: cache.read(place) for place in {path.parent for path in paths}}
     found: dict[Path, _Member | str] = {}
     for path in paths:
         entry = known[path.parent].get(path)
@@ -243,9 +243,9 @@ def _compared_ones(members: Sequence[_Member]) -> set[Path]:
 def _keep(paths: Sequence[Path], members: Sequence[_Member]) -> None:
     """Write new data to the cache if the snapshots are complete series."""
     for place in {member.path.parent for member in members if member.fresh is not None}:
-        if kept.is_complete_series(place, paths):
+        if cache.is_complete_series(place, paths):
             entries = [m.fresh or m.entry for m in members if m.path.parent == place]
-            kept.write(place, [entry for entry in entries if entry is not None])
+            cache.write(place, [entry for entry in entries if entry is not None])
 
 
 def points(

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from gpcatalog.growth import kept
+from gpcatalog.growth import cache
 from gpcatalog.store.snapshot import Snapshot
 from tests import program
 from tests.conftest import fresh_database
@@ -210,4 +210,4 @@ def stored(home: Path) -> list[Path]:
 def drafts(home: Path) -> list[Path]:
     """Temporary files: names that begin with a dot, except the file with totals of snapshots."""
     found = [p for p in home.rglob(".*") if p.is_file()] if home.exists() else []
-    return [p for p in found if p.name != kept.FILE]
+    return [p for p in found if p.name != cache.FILE]

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpcatalog.growth import kept
+from gpcatalog.growth import cache
 from gpcatalog.growth import series as reading
 from gpcatalog.growth.build import build
 from gpcatalog.growth.series import points
@@ -73,7 +73,7 @@ def test_kept_points_equal_those_read(place: Path, seed: int) -> None:
         since = rng.choice([None, timedelta(days=6)])
         until = rng.choice([None, *stored(place)])
         found = points(stored(place), since=since, until=until)
-        assert (place / kept.FILE).is_file()
+        assert (place / cache.FILE).is_file()
         copy = place.parent / "copy"
         shutil.copytree(place, copy, ignore=shutil.ignore_patterns(".points"))
         fresh = points(
@@ -108,16 +108,16 @@ def test_only_new_snapshots_are_read(place: Path, monkeypatch: pytest.MonkeyPatc
 def test_damaged_file_is_ignored(place: Path, content: bytes) -> None:
     write(place, 0, random.Random(1))
     wanted = points(stored(place))
-    (place / kept.FILE).write_bytes(content)
+    (place / cache.FILE).write_bytes(content)
     assert points(stored(place)) == wanted
 
 
 def test_another_version_reads_anew(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(place, 0, random.Random(1))
     points(stored(place))
-    assert kept.read(place)
-    monkeypatch.setattr(kept, "FORMAT", "1 0.0.0")
-    assert not kept.read(place)
+    assert cache.read(place)
+    monkeypatch.setattr(cache, "FORMAT", "1 0.0.0")
+    assert not cache.read(place)
 
 
 def test_names_outside_the_folder_are_not_looked_at(place: Path) -> None:
@@ -125,12 +125,12 @@ def test_names_outside_the_folder_are_not_looked_at(place: Path) -> None:
     path = write(place, 0, random.Random(1))
     points(stored(place))
     other = shutil.copy2(path, place.parent / "other.gpcatalog")
-    (entry,) = kept.read(place).values()
+    (entry,) = cache.read(place).values()
     moved = msgspec.structs.replace(
-        entry, identity=("../other.gpcatalog", *kept.identity_of(Path(other))[1:])
+        entry, identity=("../other.gpcatalog", *cache.identity_of(Path(other))[1:])
     )
-    kept.write(place, [moved])
-    assert not kept.read(place)
+    cache.write(place, [moved])
+    assert not cache.read(place)
 
 
 def test_nothing_is_written_outside_the_series(tmp_path: Path, place: Path) -> None:
@@ -140,9 +140,9 @@ def test_nothing_is_written_outside_the_series(tmp_path: Path, place: Path) -> N
     assert sorted(os.listdir(elsewhere)) == [p.name for p in stored(elsewhere)]
     some = made.series(place, 3)
     points(some[:2])  # not the whole series
-    assert not (place / kept.FILE).exists()
+    assert not (place / cache.FILE).exists()
     points(some)
-    assert (place / kept.FILE).exists()
+    assert (place / cache.FILE).exists()
 
 
 def test_a_folder_that_cannot_be_written(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
