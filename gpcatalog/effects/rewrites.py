@@ -27,7 +27,7 @@ NEW_COLUMN = "whether ADD COLUMN rewrites the table (domain or function of the d
 ENCODINGS = "rows of pg_attribute_encoding of added columns"
 _CATALOG = "pg_attribute_encoding"
 
-# types that a change of the column's type does not convert into each other (pg_cast: binary coercible)
+# types whose values can be the same in another type, so that a change needs no rewrite (pg_cast)
 _ALIKE = (
     frozenset(("text", "varchar", "bpchar")),
     frozenset(("int4", "oid", "regclass", "regproc", "regtype")),
@@ -56,7 +56,8 @@ def by_new_column(state: SchemaState, element: exp.Expression, column: Column) -
     generated = element.find(gx.GeneratedConstraint)
     if column.serial or (generated is not None and generated.args.get("stored")):
         return True
-    varies = volatile(element) if generated is None else False
+    default = element.find(exp.DefaultColumnConstraint)
+    varies = volatile(default) if default is not None else False
     return either(state.types.constrained(name), varies)
 
 

@@ -29,6 +29,8 @@ ADDED = {
     "a int GENERATED ALWAYS AS (i + 1) STORED": False,
     "a int GENERATED ALWAYS AS (1) STORED": False,
     "a int DEFAULT rw_function()": True,
+    "a int CHECK (a > rw_function())": False,
+    "a int DEFAULT 5 CHECK (a < 10 + random())": False,
     "a rw_plain": False,
     "a rw_checked": False,
     "a rw_checked DEFAULT 5": False,

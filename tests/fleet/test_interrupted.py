@@ -30,7 +30,7 @@ WORKER = f"""
         {QUERY.strip()}
 
     worker._databases = lambda *_: ["a", "b"]
-    worker._take = take
+    worker._take_snapshot = take
     job = Job(conninfo="dbname=a", databases=["*"], exclude=[], folder="", statement_ms=1,
               lock_ms=1, files=FileChoice())
     worker.read_cluster(job, print)
