@@ -63,7 +63,7 @@ class Reader:
         return False
 
     def accept_any(self, *kinds: str) -> str:
-        """Consume the token if it is of one of the kinds; return its kind, or ""."""
+        """Consume the next token if its kind is among these; return the kind, else ""."""
         kind = self.kinds[self.i]
         if kind in kinds:
             self.i += 1

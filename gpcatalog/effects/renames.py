@@ -35,26 +35,24 @@ def move_table(state: SchemaState, table: Table, schema: str, name: str) -> None
             other.foreign = [
                 replace(k, target=new) if k.target == old else k for k in other.foreign
             ]
-        if old in other.reads:
-            other.reads = other.reads - {old} | {new}
-    for key, view in state.views.items():
-        if old in view.reads:
-            state.views[key] = replace(view, reads=view.reads - {old} | {new})
+    rename_reads(state, {old: new})
     state.keep(table)
 
 
-def exchange_references(state: SchemaState, one: tuple[str, str], two: tuple[str, str]) -> None:
-    """Exchange two names, by (schema, name), in the objects that refer to these relations."""
-    exchanged = {one: two, two: one}
+def rename_reads(state: SchemaState, names: dict[tuple[str, str], tuple[str, str]]) -> None:
+    """Update the views and materialized views that read relations with other names now.
+
+    names: new (schema, name) by the old one
+    """
 
     def named(reads: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-        return frozenset(exchanged.get(key, key) for key in reads)
+        return frozenset(names.get(key, key) for key in reads)
 
     for key, view in state.views.items():
-        if not view.reads.isdisjoint(exchanged):
+        if not view.reads.isdisjoint(names):
             state.views[key] = replace(view, reads=named(view.reads))
     for table in state.tables.values():
-        if not table.reads.isdisjoint(exchanged):
+        if not table.reads.isdisjoint(names):
             table.reads = named(table.reads)
 
 

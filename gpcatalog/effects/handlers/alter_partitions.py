@@ -18,14 +18,14 @@ from gpcatalog.effects.expansion import PartitionExpander, storage_of, template_
 from gpcatalog.effects.handlers.actions import NO_ROWS, acts, own_constraints
 from gpcatalog.effects.handlers.indexes import doubt_equality
 from gpcatalog.effects.handlers.nodes import cascades
-from gpcatalog.effects.handlers.views import drop_dependent_views, rename_read
+from gpcatalog.effects.handlers.views import drop_dependent_views
 from gpcatalog.effects.keys import Check, child_name, fold, like_of
 from gpcatalog.effects.outer_dependencies import FOREIGN, TEMPLATE
 from gpcatalog.effects.partition_lookup import locate
 from gpcatalog.effects.refused_partitions import note_bound
 from gpcatalog.effects.rejoin import rejoin
 from gpcatalog.effects.relations import Level, Odd, Partition, Table
-from gpcatalog.effects.renames import exchange_references
+from gpcatalog.effects.renames import rename_reads
 from gpcatalog.effects.ties import keys_of_partitions
 from gpcatalog.model.storage import Storage
 
@@ -333,7 +333,7 @@ def _rename_among(
         if one.name == old or one.name.startswith(f"{old}_"):
             schema, was = one.schema or table.schema, one.name
             one.name = new + was.removeprefix(old)
-            rename_read(state, (schema, was), (schema, one.name))
+            rename_reads(state, {(schema, was): (schema, one.name)})
     state.keep(table, [part])
 
 
@@ -464,7 +464,8 @@ def _exchange_with(
         was = table.dropped - part.dropped_before
         part.dropped_before, other.dropped = table.dropped - other.dropped, was
     # views, triggers and rules belong to the relations, which exchange their names
-    exchange_references(state, (part.schema or table.schema, part.name), (other.schema, other.name))
+    own_name, other_name = (part.schema or table.schema, part.name), (other.schema, other.name)
+    rename_reads(state, {own_name: other_name, other_name: own_name})
     for reason in table.not_counted:
         other.leave_out(reason)
     for reason in other.not_counted:

@@ -30,7 +30,7 @@ from gpcatalog.effects.handlers.alter_columns import set_oids
 from gpcatalog.effects.handlers.indexes import attach_index, owners_of_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.sequences import rename_sequence
-from gpcatalog.effects.handlers.views import alter_foreign, doubt_views, rename_read
+from gpcatalog.effects.handlers.views import alter_foreign, doubt_views
 from gpcatalog.effects.keys import Check, Key, fold, qualified
 from gpcatalog.effects.outer_dependencies import (
     DEPENDENCIES,
@@ -40,7 +40,7 @@ from gpcatalog.effects.outer_dependencies import (
     note_taken_over,
 )
 from gpcatalog.effects.relations import Partition, Table
-from gpcatalog.effects.renames import move_table
+from gpcatalog.effects.renames import move_table, rename_reads
 from gpcatalog.effects.rewrites import Before, note_rewrite, remove_encodings
 from gpcatalog.effects.ties import keys_of_partitions
 from gpcatalog.model.storage import Storage
@@ -555,7 +555,7 @@ def _rename_partitions(state: SchemaState, table: Table, old: str, new: str) -> 
         if part.name.startswith(old):
             schema, was = part.schema or table.schema, part.name
             part.name = new + was.removeprefix(old)
-            rename_read(state, (schema, was), (schema, part.name))
+            rename_reads(state, {(schema, was): (schema, part.name)})
     state.keep(table)
     for one in state.partitions_of(table):
         if one.name.startswith(old):

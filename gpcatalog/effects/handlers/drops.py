@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @handles("DropObject")
 def drop(state: SchemaState, tree: exp.Expression) -> Effect:
-    """DROP of an object, by the function that is registered for its kind."""
+    """The effect of DROP, from the handler registered for the kind of object."""
     effect = Effect(verb="drop")
     if tree.args.get("indexes"):
         return drop_indexes(state, tree)

@@ -13,10 +13,10 @@ from gpcatalog.effects.handlers.views import (
     doubt_views,
     drop_dependent_views,
     drop_view,
-    rename_read,
 )
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.relations import View
+from gpcatalog.effects.renames import rename_reads
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -52,7 +52,7 @@ def alter_graph(state: SchemaState, tree: exp.Expression) -> Effect:
     if key in state.views and (name is not None or schema is not None):
         moved = fold(schema) if schema is not None else key[0], fold(name) if name else key[1]
         state.views[moved] = state.views.pop(key)
-        rename_read(state, key, moved)
+        rename_reads(state, {key: moved})
     return effect
 
 

@@ -16,9 +16,9 @@ from gpcatalog.effects.handlers.sequences import (
     note_defaults,
     rename_sequence,
 )
-from gpcatalog.effects.handlers.views import drop_dependent_views, drop_view, rename_read
+from gpcatalog.effects.handlers.views import drop_dependent_views, drop_view
 from gpcatalog.effects.keys import fold
-from gpcatalog.effects.renames import move_schema
+from gpcatalog.effects.renames import move_schema, rename_reads
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -172,7 +172,7 @@ def rename_schema(state: SchemaState, tree: exp.Expression) -> Effect:
                 known.add(fold(new))
         for key in [k for k in state.views if k[0] == old]:
             state.views[fold(new), key[1]] = state.views.pop(key)
-            rename_read(state, key, (fold(new), key[1]))
+            rename_reads(state, {key: (fold(new), key[1])})
         for kind, definition in state.types.definitions.items():
             if definition.schema == old:
                 state.types.definitions[kind] = definition._replace(schema=fold(new))

@@ -17,6 +17,7 @@ from gpcatalog.effects.handlers.registry import drops, handles
 from gpcatalog.effects.keys import Column, fold, shared
 from gpcatalog.effects.query_columns import columns_of, read_names, reads_temporary, width
 from gpcatalog.effects.relations import Table, View
+from gpcatalog.effects.renames import rename_reads
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -260,13 +261,13 @@ def alter_foreign(state: SchemaState, tree: exp.Expression) -> Effect:
     )
     if key in state.views and isinstance(new, exp.Identifier):
         state.views[key[0], fold(new)] = state.views.pop(key)
-        rename_read(state, key, (key[0], fold(new)))
+        rename_reads(state, {key: (key[0], fold(new))})
     schema = next((a.this for a in actions if type(a).__name__ == "SetSchema"), None)
     if isinstance(schema, exp.Identifier) and "pg_catalog" in (fold(schema), key[0]):
         effect.minor.append("dependency on the schema")
     if key in state.views and isinstance(schema, exp.Identifier):
         state.views[fold(schema), key[1]] = state.views.pop(key)
-        rename_read(state, key, (fold(schema), key[1]))
+        rename_reads(state, {key: (fold(schema), key[1])})
     effect.add_rows({"pg_attribute": more})
     return effect
 
@@ -295,13 +296,3 @@ def _serial_columns(
             after.add(fold(action.args.get("to")))
     _add_sequences(state, len(after) - len(before), effect)
     return frozenset(after)
-
-
-def rename_read(state: SchemaState, old: tuple[str, str], new: tuple[str, str]) -> None:
-    """Update the views that read a relation after a change of its name or schema."""
-    for key, view in state.views.items():
-        if old in view.reads:
-            state.views[key] = replace(view, reads=view.reads - {old} | {new})
-    for table in state.tables.values():
-        if old in table.reads:
-            table.reads = table.reads - {old} | {new}
