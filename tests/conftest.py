@@ -50,8 +50,8 @@ def _named_in_parameters(item: pytest.Item) -> Iterator[str]:
     params = getattr(getattr(item, "callspec", None), "params", {})
     asks = "request" in inspect.signature(getattr(item, "function", len)).parameters
     for name, value in params.items():
-        taken_by = getattr(item, "_fixtureinfo").name2fixturedefs.get(name, ())  # noqa: B009
-        by_fixture = any(one.func.__module__.startswith("tests") for one in taken_by)
+        definitions = getattr(item, "_fixtureinfo").name2fixturedefs.get(name, ())  # noqa: B009
+        by_fixture = any(one.func.__module__.startswith("tests") for one in definitions)
         if asks or by_fixture or "_" in str(value):
             yield str(value)
 
@@ -112,8 +112,8 @@ def _take_turns(config: pytest.Config, items: list[pytest.Item]) -> None:
         own_turn: int | None = turn
         if found[0].get_closest_marker("long"):
             own_turn = long_turn_of(test, turn)
-        kept = [] if own_turn is None else turn_of(test, len(found), own_turn, turns)
-        left_out.update(item for n, item in enumerate(found) if n not in kept)
+        selected = [] if own_turn is None else turn_of(test, len(found), own_turn, turns)
+        left_out.update(item for n, item in enumerate(found) if n not in selected)
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
@@ -341,12 +341,13 @@ def fresh_database(dsn: str, name: str) -> str:
         conn.execute(f"DROP DATABASE IF EXISTS {name}")
         conn.execute(f"CREATE DATABASE {name}")
     if name != SCRATCH:
-        _made[dsn, name] = None
+        _databases[dsn, name] = None
     return dsn.rsplit("dbname=", 1)[0] + f"dbname={name}"
 
 
 SCRATCH = "scratch"  # the database that is used for the whole session
-_made: dict[tuple[str, str], None] = {}  # databases of the current module, by conninfo and name
+# databases of the current module, by conninfo and name
+_databases: dict[tuple[str, str], None] = {}
 
 
 @pytest.hookimpl(trylast=True)  # the fixtures of the test have closed their connections
@@ -354,8 +355,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """Drop the databases of a module after its last test: the databases of all modules together need gigabytes."""
     if nextitem is not None and nextitem.path == item.path:
         return
-    while _made:
-        (dsn, name), _ = _made.popitem()
+    while _databases:
+        (dsn, name), _ = _databases.popitem()
         with (
             contextlib.suppress(psycopg.Error),
             psycopg.connect(dsn, autocommit=True, connect_timeout=5) as conn,

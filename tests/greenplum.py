@@ -22,14 +22,14 @@ def installed(generation: int) -> Path | None:
 
 
 def _major(home: Path) -> int:
-    said = subprocess.run(
+    output = subprocess.run(
         [home / "bin/postgres", "--version"],
         capture_output=True,
         text=True,
         check=False,
         env=postgres.clean_environment(home / "lib"),
     ).stdout
-    return 6 if " 9.4" in said else 7 if " 12." in said else 0
+    return 6 if " 9.4" in output else 7 if " 12." in output else 0
 
 
 class Cluster:

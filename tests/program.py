@@ -59,12 +59,12 @@ def run(
         streams[0].write((given or "").encode())
         streams[0].seek(0)
         code = _imported().run(words, env, cwd, [stream.fileno() for stream in streams], timeout)
-        said = []
+        outputs = []
         for stream in streams[1:]:
             stream.seek(0)
             found: Any = stream.read()
-            said.append(found.decode() if text else found)
-    return subprocess.CompletedProcess(["gpcatalog", *words], code, *said)
+            outputs.append(found.decode() if text else found)
+    return subprocess.CompletedProcess(["gpcatalog", *words], code, *outputs)
 
 
 def _started_with(env: dict[str, str]) -> dict[str, str]:
@@ -101,28 +101,28 @@ class _Imported:
         timeout: float,
     ) -> int:
         """Run one command and return its exit code: negative for a signal, as in subprocess."""
-        asked = json.dumps([words, env, str(cwd or Path.cwd())]).encode()
+        request = json.dumps([words, env, str(cwd or Path.cwd())]).encode()
         read, write = os.pipe()
         try:
-            socket.send_fds(self._socket, [asked], [*streams, write])
+            socket.send_fds(self._socket, [request], [*streams, write])
         finally:
             os.close(write)
-        with open(read, "rb", buffering=0) as said:
-            pid = int(self._line(said, 60))
+        with open(read, "rb", buffering=0) as reply:
+            pid = int(self._line(reply, 60))
             try:
-                return os.waitstatus_to_exitcode(int(self._line(said, timeout)))
+                return os.waitstatus_to_exitcode(int(self._line(reply, timeout)))
             except TimeoutError:
                 os.kill(pid, signal.SIGKILL)
                 raise subprocess.TimeoutExpired(["gpcatalog", *words], timeout) from None
 
     @staticmethod
-    def _line(said: io.RawIOBase, timeout: float) -> bytes:
+    def _line(reply: io.RawIOBase, timeout: float) -> bytes:
         end, line = time.monotonic() + timeout, b""
         while not line.endswith(b"\n"):
-            ready, _, _ = select.select([said], [], [], max(end - time.monotonic(), 0))
+            ready, _, _ = select.select([reply], [], [], max(end - time.monotonic(), 0))
             if not ready:
                 raise TimeoutError
-            more = said.read(1)  # not more: the next line may already be in the pipe
+            more = reply.read(1)  # not more: the next line may already be in the pipe
             assert more, "the process that starts the program is gone"
             line += more
         return line
@@ -159,29 +159,29 @@ def serve(number: int) -> None:
     # this process does not wait for the child processes, which wait for the program
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        asked, streams, _, _ = socket.recv_fds(asks, 1 << 20, 4)
-        if not asked:
+        request, streams, _, _ = socket.recv_fds(asks, 1 << 20, 4)
+        if not request:
             os._exit(0)
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             asks.close()
-            _wait_or_run(asked, streams)
+            _wait_or_run(request, streams)
         for stream in streams:
             os.close(stream)
 
 
-def _wait_or_run(asked: bytes, streams: list[int]) -> NoReturn:
-    said = streams.pop()
+def _wait_or_run(request: bytes, streams: list[int]) -> NoReturn:
+    reply = streams.pop()
     pid = os.fork()
     if pid:
         for stream in streams:
             os.close(stream)
-        os.write(said, b"%d\n" % pid)
+        os.write(reply, b"%d\n" % pid)
         _, status = os.waitpid(pid, 0)
-        os.write(said, b"%d\n" % status)
+        os.write(reply, b"%d\n" % status)
         os._exit(0)
-    os.close(said)
-    words, env, folder = json.loads(asked)
+    os.close(reply)
+    words, env, folder = json.loads(request)
     for n, stream in enumerate(streams):
         os.dup2(stream, n)
         os.close(stream)
@@ -190,15 +190,15 @@ def _wait_or_run(asked: bytes, streams: list[int]) -> NoReturn:
     os.environ.update(env)
     time.tzset()
     tempfile.tempdir = None
-    wanted, _, how = env.get("PYTHONIOENCODING", "").partition(":")
+    encoding, _, how = env.get("PYTHONIOENCODING", "").partition(":")
     for n, (name, of) in enumerate(
         (("stdin", sys.stdin), ("stdout", sys.stdout), ("stderr", sys.stderr))
     ):
         stream = open(  # noqa: SIM115
             n,
             "w" if n else "r",
-            encoding=wanted or of.encoding,
-            errors=of.errors if n == 2 or not wanted else how or "strict",
+            encoding=encoding or of.encoding,
+            errors=of.errors if n == 2 or not encoding else how or "strict",
             buffering=1 if n == 2 else -1,
             closefd=False,
         )

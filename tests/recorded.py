@@ -54,9 +54,9 @@ class Recording:
     def add(self, entry: Any) -> None:
         self.entries.append(entry)
 
-    def save(self, *, asked: bool = False) -> None:
-        """Write the file if `asked` or GPCATALOG_TEST_RECORD is set: one entry per line, so that differences can be read."""
-        if not asked and not os.environ.get("GPCATALOG_TEST_RECORD"):
+    def save(self, *, force: bool = False) -> None:
+        """Write the file if `force` or GPCATALOG_TEST_RECORD is set: one entry per line, so that differences can be read."""
+        if not force and not os.environ.get("GPCATALOG_TEST_RECORD"):
             return
         FOLDER.mkdir(exist_ok=True)
         lines = ",\n".join(json.dumps(entry, sort_keys=True) for entry in self.entries)
@@ -85,11 +85,11 @@ def by_instance(found: dict[int, Any]) -> dict[str, Any]:
 
     Segments with equal counts are one entry, under their lowest content ID: {"-1": …, "0": …}.
     """
-    kept: dict[str, Any] = {}
+    distinct: dict[str, Any] = {}
     for content in sorted(found):
-        if content < 0 or found[content] not in [v for k, v in kept.items() if k != "-1"]:
-            kept[str(content)] = dict(found[content])
-    return kept
+        if content < 0 or found[content] not in [v for k, v in distinct.items() if k != "-1"]:
+            distinct[str(content)] = dict(found[content])
+    return distinct
 
 
 def read(path: Path) -> list[Any]:

@@ -153,10 +153,10 @@ def test_packages_are_listed() -> None:
 
 def test_help_needs_no_heavy_library() -> None:
     code = "import sys, gpcatalog.cli; print([m for m in ('psycopg', 'duckdb', 'sqlglot', 'numpy', 'rich.table') if m in sys.modules])"
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
-    assert said.strip() == "[]"
+    assert output.strip() == "[]"
 
 
 def undocumented(file: Path) -> Iterator[str]:

@@ -35,26 +35,26 @@ def run(
     return program.run(*words, env={**os.environ, "COLUMNS": "80", **(env or {})}, timeout=timeout)
 
 
-def one_message(said: subprocess.CompletedProcess[str], code: int, pattern: str) -> str:
+def one_message(result: subprocess.CompletedProcess[str], code: int, pattern: str) -> str:
     """Check that the command failed with this code and one clear message, with at most one hint and without a traceback."""
-    assert said.returncode == code, (said.returncode, said.stderr)
-    assert "Traceback" not in said.stderr
-    lines = said.stderr.strip().splitlines()
-    assert lines[0].startswith("gpcatalog: "), said.stderr
-    assert re.search(pattern, lines[0]), said.stderr
-    assert len(lines) <= 2, said.stderr
-    assert said.stdout == ""
-    return said.stderr
+    assert result.returncode == code, (result.returncode, result.stderr)
+    assert "Traceback" not in result.stderr
+    lines = result.stderr.strip().splitlines()
+    assert lines[0].startswith("gpcatalog: "), result.stderr
+    assert re.search(pattern, lines[0]), result.stderr
+    assert len(lines) <= 2, result.stderr
+    assert result.stdout == ""
+    return result.stderr
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------
 
 
 def test_nobody_answers() -> None:
-    said = one_message(
+    message = one_message(
         run("audit", f"host=127.0.0.1 port={free_port()} dbname=x"), 3, "cannot connect: .*refused"
     )
-    assert "hint: check the host and port" in said
+    assert "hint: check the host and port" in message
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_host_unknown() -> None:
     "text", ["host=", "dbname='unclosed", "postgresql://[bad", "hots=127.0.0.1 dbname=x"]
 )
 def test_not_a_connection_string(text: str) -> None:
-    said = run("audit", text)
-    assert said.returncode in (2, 3)
-    one_message(said, said.returncode, "not a connection string|cannot connect")
+    result = run("audit", text)
+    assert result.returncode in (2, 3)
+    one_message(result, result.returncode, "not a connection string|cannot connect")
 
 
 def test_secrets_are_not_repeated() -> None:
@@ -85,12 +85,12 @@ def test_secrets_are_not_repeated() -> None:
         "password=s3cr3t-xyz hots=1",
         "postgresql://u:s3cr3t-xyz@127.0.0.1:1/x?bad=1",
     ):
-        said = run("audit", text)
-        assert said.returncode in (2, 3)
-        assert "s3cr3t-xyz" not in said.stdout + said.stderr
+        result = run("audit", text)
+        assert result.returncode in (2, 3)
+        assert "s3cr3t-xyz" not in result.stdout + result.stderr
 
 
-class Liar(threading.Thread):
+class ForeignServer(threading.Thread):
     """A TCP server that sends every client bytes that PostgreSQL would not send, and closes the connection."""
 
     def __init__(self, greeting: bytes) -> None:
@@ -120,23 +120,23 @@ class Liar(threading.Thread):
     ],
 )
 def test_something_else_answers(greeting: bytes) -> None:
-    liar = Liar(greeting)
-    liar.start()
+    server = ForeignServer(greeting)
+    server.start()
     try:
         one_message(
-            run("audit", f"host=127.0.0.1 port={liar.port} dbname=x connect_timeout=5"),
+            run("audit", f"host=127.0.0.1 port={server.port} dbname=x connect_timeout=5"),
             3,
             "did not come from PostgreSQL|cannot connect",
         )
     finally:
-        liar.socket.close()
+        server.socket.close()
 
 
 def test_database_and_role_missing(pg15_server: PrivateServer) -> None:
-    said = one_message(
+    message = one_message(
         run("audit", pg15_server.conninfo("no_such_db")), 3, 'database "no_such_db" does not exist'
     )
-    assert "psql -l" in said
+    assert "psql -l" in message
     one_message(
         run("audit", pg15_server.conninfo().replace("user=postgres", "user=nobody_here")),
         3,
@@ -155,11 +155,11 @@ def test_wrong_password(pg15_server: PrivateServer, tmp_path: Path) -> None:
         time.sleep(0.3)
         try:
             target = pg15_server.conninfo().replace("user=postgres", "user=careful")
-            said = one_message(
+            message = one_message(
                 run("audit", f"{target} password=wrong-one"), 3, "password authentication failed"
             )
-            assert ".pgpass" in said
-            assert "wrong-one" not in said
+            assert ".pgpass" in message
+            assert "wrong-one" not in message
             assert run("snapshot", "take", f"{target} password=right-one").returncode == 0
             passfile = tmp_path / "pgpass"
             passfile.write_text("127.0.0.1:*:*:careful:right-one\n")
@@ -233,12 +233,12 @@ def test_a_pooler_is_refused_in_every_mode_whatever_the_role_has_set(
         )
         try:
             wait_for_port(port)
-            said = one_message(
+            message = one_message(
                 run("audit", f"host=127.0.0.1 port={port} user=postgres dbname=postgres"),
                 3,
                 pattern,
             )
-            assert "pooler" in said
+            assert "pooler" in message
         finally:
             bouncer.kill()
             bouncer.wait()
@@ -271,18 +271,18 @@ def test_wrong_words(words: tuple[str, ...], pattern: str) -> None:
     ],
 )
 def test_usage_errors_exit_2(words: tuple[str, ...]) -> None:
-    said = run(*words)
-    assert said.returncode == 2
-    assert "Traceback" not in said.stderr
+    result = run(*words)
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
 
 
 def test_a_server_too_slow(pg_dsn: str) -> None:
     """A timeout that is too short for any probe is reported without a traceback."""
-    said = run(
+    result = run(
         "audit", pg_dsn, "--statement-timeout", "0.1", "--lock-timeout", "0.01", "--no-store"
     )
-    assert said.returncode in (0, 3)
-    assert "Traceback" not in said.stderr
+    assert result.returncode in (0, 3)
+    assert "Traceback" not in result.stderr
 
 
 def test_interrupt_leaves_nothing(pg15_server: PrivateServer, tmp_path: Path) -> None:
@@ -332,14 +332,14 @@ def test_interrupt_leaves_nothing(pg15_server: PrivateServer, tmp_path: Path) ->
     assert list(target.parent.iterdir()) == []
 
 
-def test_a_locked_catalog_is_told(pg15_server: PrivateServer, tmp_path: Path) -> None:
+def test_a_locked_catalog_is_reported(pg15_server: PrivateServer, tmp_path: Path) -> None:
     dsn = fresh_database(pg15_server.conninfo(), "locked")
     with psycopg.connect(dsn) as holder:
         holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
-        said = run("audit", dsn, "--format", "json", "--lock-timeout", "0.2", "--no-store")
+        result = run("audit", dsn, "--format", "json", "--lock-timeout", "0.2", "--no-store")
         holder.rollback()
-    assert said.returncode == 0, said.stderr
-    report = json.loads(said.stdout)
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
     lost = [c for c in report["coverage"] if c["status"] != "read"]
     assert {c["status"] for c in lost} == {"busy"}
     assert any("pg_depend" in c["probe"] for c in lost)
@@ -369,8 +369,8 @@ def test_a_live_audit_in_both_formats(pg_dsn: str) -> None:
     assert verbose.startswith(quiet)
     assert re.search(r"^.* · [\d,]+ relations · (\d+) of \1 probes read$", verbose, re.MULTILINE)
     assert run("audit", pg_dsn, "--verbose", "--quiet").returncode == 2
-    said = run("audit", pg_dsn, "--format", "json")
-    report = json.loads(said.stdout)
+    result = run("audit", pg_dsn, "--format", "json")
+    report = json.loads(result.stdout)
     assert report["schema"] == "gpcatalog.audit/1"
     keys = {
         "content",
@@ -412,10 +412,10 @@ def test_hostile_names_stay_harmless(pg15_server: PrivateServer) -> None:
                     "CREATE TABLE {} PARTITION OF {} FOR VALUES FROM (1) TO (2)"
                 ).format(psycopg.sql.Identifier(f"l{n}{name}"), quoted)
             )
-    said = run("audit", dsn, "--verbose")
-    assert said.returncode == 0, said.stderr
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", said.stdout)
-    flat = "".join(said.stdout.split())
+    result = run("audit", dsn, "--verbose")
+    assert result.returncode == 0, result.stderr
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", result.stdout)
+    flat = "".join(result.stdout.split())
     for shown in ("a\\x1b[31mred", "new\\x0aline", "<script>", "[bold]not[/bold]", ":smile:"):
         assert shown in flat, shown
 
@@ -429,22 +429,22 @@ def test_prune_thins_a_series(home: Path) -> None:
     place = series.folder("mdw", 5432, "sales")
     place.mkdir(parents=True)
 
-    def kept() -> list[Path]:
+    def remaining() -> list[Path]:
         return [
             p for p in place.iterdir() if not p.name.startswith(".")
         ]  # files whose names begin with a dot reserve names for running saves
 
     for days in (0, 1, 40, 41, 42, 300):
         shutil.copy(FIXTURE, series.new_path(place, datetime.now(UTC) - timedelta(days=days)))
-    before = sum(p.stat().st_size for p in kept())
+    before = sum(p.stat().st_size for p in remaining())
     dry = run("snapshot", "prune", "--dry-run")
     assert dry.returncode == 0, dry.stderr
-    assert len(kept()) == 6
-    said = run("snapshot", "prune")
-    assert said.returncode == 0, said.stderr
-    assert 3 <= len(kept()) < 6
-    assert sum(p.stat().st_size for p in kept()) < before
-    oldest = min(kept())
+    assert len(remaining()) == 6
+    result = run("snapshot", "prune")
+    assert result.returncode == 0, result.stderr
+    assert 3 <= len(remaining()) < 6
+    assert sum(p.stat().st_size for p in remaining()) < before
+    oldest = min(remaining())
     report = json.loads(run("audit", "--snapshot", str(oldest), "--format", "json").stdout)
     assert report["taken"]["grain"] == "root"
     assert report["census"]["leaves"] == 1868
@@ -454,9 +454,9 @@ def test_prune_thins_a_series(home: Path) -> None:
 def test_all_databases(own_server: PrivateServer) -> None:
     for name in ("first", "second"):
         fresh_database(own_server.conninfo(), name)
-    said = run("audit", own_server.conninfo(), "--all-databases", "--format", "json")
-    assert said.returncode == 0, said.stderr
-    cluster = json.loads(said.stdout)
+    result = run("audit", own_server.conninfo(), "--all-databases", "--format", "json")
+    assert result.returncode == 0, result.stderr
+    cluster = json.loads(result.stdout)
     assert cluster["schema"] == "gpcatalog.cluster/1"
     assert {"first", "second", "postgres"} <= {
         r["server"]["database"] for r in cluster["databases"]
@@ -481,11 +481,11 @@ def test_fail_on_and_only() -> None:
 def test_the_fixture_prints_as_recorded(request: pytest.FixtureRequest) -> None:
     """The output of the Greenplum 6 fixture is as recorded; GPCATALOG_TEST_UPDATE=1 rewrites the recorded output."""
     golden = FIXTURE.with_suffix(".txt")
-    said = run("audit", "--snapshot", str(FIXTURE))
-    assert said.returncode == 0, said.stderr
+    result = run("audit", "--snapshot", str(FIXTURE))
+    assert result.returncode == 0, result.stderr
     if os.environ.get("GPCATALOG_TEST_UPDATE"):
-        golden.write_text(said.stdout)
-    assert said.stdout == golden.read_text()
+        golden.write_text(result.stdout)
+    assert result.stdout == golden.read_text()
 
 
 def test_every_rule_has_its_four_parts() -> None:
@@ -512,8 +512,10 @@ def test_pages_are_read_without_loading_the_rules() -> None:
         "app(standalone_mode=False);"
         f"print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stderr.strip() == "[]"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stderr.strip() == "[]"
 
 
 def test_a_snapshot_needs_no_library_that_connects() -> None:
@@ -523,8 +525,10 @@ def test_a_snapshot_needs_no_library_that_connects() -> None:
         "app(standalone_mode=False);"
         "print([m for m in ('psycopg', 'numpy', 'sqlglot') if m in sys.modules], file=sys.stderr)"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stderr.strip() == "[]"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stderr.strip() == "[]"
 
 
 def test_every_probe_has_its_header() -> None:
@@ -580,14 +584,14 @@ def test_help_of_every_command_has_an_example() -> None:
         ("probes",),
         ("lab",),
     ):
-        said = run(*words, "--help")
-        assert said.returncode == 0
-        assert "Example: gpcatalog" in said.stdout, words
+        result = run(*words, "--help")
+        assert result.returncode == 0
+        assert "Example: gpcatalog" in result.stdout, words
 
 
 def test_probes_prints_what_would_run() -> None:
-    said = run("probes", "relations", "--server", "greenplum6")
-    assert "pg_partition_rule" in said.stdout
+    result = run("probes", "relations", "--server", "greenplum6")
+    assert "pg_partition_rule" in result.stdout
     assert "pg_partition_rule" not in run("probes", "relations", "--server", "postgres15").stdout
     assert "segment_catalog_rows" in run("probes").stdout
 
@@ -595,7 +599,7 @@ def test_probes_prints_what_would_run() -> None:
 @pytest.mark.long
 def test_demo(tmp_path: Path) -> None:
     """The first command of the README reports real bloat and leaves no files behind."""
-    said = run(
+    result = run(
         "audit",
         "--demo",
         "--format",
@@ -605,8 +609,8 @@ def test_demo(tmp_path: Path) -> None:
         env={"TMPDIR": str(tmp_path)},
         timeout=300,
     )
-    assert said.returncode == 0, said.stderr
-    report = json.loads(said.stdout)
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
     assert report["census"]["partitioned_tables"] > 150
     assert report["census"]["leaves"] > 5000
     assert report["census"]["empty_leaves"] > 2000
@@ -636,19 +640,19 @@ def test_the_shell_completes(typed: str, offered: str) -> None:
         "_GPCATALOG_COMPLETE": "complete_bash",
     }
     gpcatalog = Path(sys.executable).parent / "gpcatalog"
-    said = subprocess.run([gpcatalog], env=env, capture_output=True, text=True).stdout
-    assert offered in said.split()
+    output = subprocess.run([gpcatalog], env=env, capture_output=True, text=True).stdout
+    assert offered in output.split()
 
 
 def test_a_reader_that_goes_away_is_no_finding() -> None:
     gpcatalog = Path(sys.executable).parent / "gpcatalog"
     reader, writer = os.pipe()
     os.close(reader)  # before anything is written: a reader that closes later may be too late
-    with os.fdopen(writer, "w") as gone:
+    with os.fdopen(writer, "w") as closed:
         done = subprocess.run(
             [gpcatalog, "audit", "--snapshot", "fixtures/greenplum6.gpcatalog"],
             cwd=Path(__file__).parent.parent,
-            stdout=gone,
+            stdout=closed,
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -676,16 +680,18 @@ def test_a_reader_that_goes_away_is_no_finding() -> None:
     ],
     ids=" ".join,
 )
-def test_a_full_standard_output_is_told(words: list[str], tmp_path: Path) -> None:
+def test_a_full_standard_output_is_reported(words: list[str], tmp_path: Path) -> None:
     named = [str(FIXTURE) if word == "FIXTURE" else word for word in words]
     with open("/dev/full", "wb") as full:
-        said = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-m", "gpcatalog", *named],
             stdout=full, stderr=subprocess.PIPE, text=True, check=False, env={**os.environ, "GPCATALOG_HOME": str(tmp_path)},
         )  # fmt: skip
-    assert said.returncode == 2, said.stderr
-    assert said.stderr.startswith("gpcatalog: cannot write: No space left on device\n"), said.stderr
-    assert len(said.stderr.splitlines()) == 2
+    assert result.returncode == 2, result.stderr
+    assert result.stderr.startswith("gpcatalog: cannot write: No space left on device\n"), (
+        result.stderr
+    )
+    assert len(result.stderr.splitlines()) == 2
 
 
 def test_closed_streams_do_no_harm(tmp_path: Path) -> None:
@@ -717,10 +723,10 @@ def test_a_signal_while_it_is_still_loading(
 ) -> None:
     """A signal is handled as soon as the handlers are installed, before any library is loaded."""
     for _ in range(20):  # on a busy machine the page may be written before the signal is sent
-        code, said, err = _signalled(number, wait, tmp_path)
+        code, stdout, err = _signalled(number, wait, tmp_path)
         if code:
             break
-    assert (code, said) == (128 + number, b""), err
+    assert (code, stdout) == (128 + number, b""), err
     assert err == b"gpcatalog: interrupted; no files were left behind\n"
 
 
@@ -732,16 +738,16 @@ def _signalled(number: signal.Signals, wait: float, home: Path) -> tuple[int, by
     )  # fmt: skip
     caught = 1 << (signal.SIGTERM - 1)
     while child.poll() is None:
-        told = re.search(r"SigCgt:\s*([0-9a-f]+)", Path(f"/proc/{child.pid}/status").read_text())
-        if told and int(told[1], 16) & caught:
+        handled = re.search(r"SigCgt:\s*([0-9a-f]+)", Path(f"/proc/{child.pid}/status").read_text())
+        if handled and int(handled[1], 16) & caught:
             break
     time.sleep(wait)
     child.send_signal(number)
-    said, err = child.communicate(timeout=60)
-    return child.returncode, said, err
+    stdout, err = child.communicate(timeout=60)
+    return child.returncode, stdout, err
 
 
-def test_what_was_measured_is_kept_where_it_cannot_calibrate(tmp_path: Path) -> None:
+def test_measurements_are_written_where_it_cannot_calibrate(tmp_path: Path) -> None:
     file = tmp_path / "latency.txt"
     snapshot = str(Path(__file__).parent.parent / "fixtures/greenplum6.gpcatalog")
     done = run("latency", "--snapshot", snapshot, "--calibrate", "-o", str(file))
@@ -766,9 +772,9 @@ def test_what_was_measured_is_kept_where_it_cannot_calibrate(tmp_path: Path) -> 
 def test_a_choice_of_files_without_a_listing_is_refused(
     arguments: tuple[str, ...], message: str
 ) -> None:
-    said = run("audit", *arguments)
-    assert said.returncode == 2
-    assert message in said.stderr
+    result = run("audit", *arguments)
+    assert result.returncode == 2
+    assert message in result.stderr
 
 
 def test_a_query_without_an_answer_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,8 +23,8 @@ ROOT = Path(__file__).parent.parent
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The manual pages of all commands, as texts by file name."""
     folder = tmp_path_factory.mktemp("man1")
-    said = run("man", "--folder", str(folder))
-    assert said.returncode == 0, said.stderr
+    result = run("man", "--folder", str(folder))
+    assert result.returncode == 0, result.stderr
     return {p.name: p.read_text() for p in folder.iterdir()}
 
 
@@ -112,7 +112,7 @@ def test_the_image_is_built() -> None:
         missing("docker", why)
     build = ["docker", "build", "-q", "-f", "Containerfile", "-t", "gpcatalog-test", str(ROOT)]
     subprocess.run(build, check=True, capture_output=True, cwd=ROOT)
-    said = subprocess.run(
+    result = subprocess.run(
         ["docker", "run", "--rm", "gpcatalog-test", "--version"], capture_output=True, text=True
     )
-    assert said.stdout.startswith("gpcatalog ")
+    assert result.stdout.startswith("gpcatalog ")

@@ -73,9 +73,9 @@ def test_gives_back_what_it_promised(
     assert {t.relation for t in todo if t.full} >= {"pg_attribute"}
     file = tmp_path / "maintenance.sql"
     file.write_text(script(before, window))
-    said = psql(dsn, file)
-    assert said.returncode == 0, said.stderr
-    assert "not begun" not in said.stdout
+    result = psql(dsn, file)
+    assert result.returncode == 0, result.stderr
+    assert "not begun" not in result.stdout
     after = report_of(dsn, tmp_path / "after.gpcatalog")
 
     def worst(report: Report, relation: str) -> tuple[int, int]:
@@ -158,10 +158,10 @@ def test_never_two_at_once(server: str, request: pytest.FixtureRequest, tmp_path
     file = written(tmp_path / "m.sql", script(msgspec.structs.replace(report, catalogs=catalogs)))
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute(f"SELECT pg_advisory_lock({LOCK[0]}, {LOCK[1]})".encode())
-        said = psql(dsn, file)
-        assert said.returncode == 3
-        assert "another maintenance script is running in this database" in said.stderr
-        assert said.stdout == ""
+        result = psql(dsn, file)
+        assert result.returncode == 3
+        assert "another maintenance script is running in this database" in result.stderr
+        assert result.stdout == ""
 
 
 def windowed(own_server: PrivateServer, tmp_path: Path, **changed: object) -> Report:
@@ -180,9 +180,9 @@ def test_moving_rows_back_is_a_step_of_the_window(
     """CLUSTER holds its lock as long as VACUUM FULL does: it must not begin if it does not fit into the window."""
     report, file = windowed(own_server, tmp_path), tmp_path / "m.sql"
     dsn = own_server.conninfo("postgres")
-    said = psql(dsn, written(file, script(report, 0.001)))
-    assert said.returncode == 0, said.stderr
-    assert "do not fit into the window: order of the rows that a session start" in said.stdout
+    result = psql(dsn, written(file, script(report, 0.001)))
+    assert result.returncode == 0, result.stderr
+    assert "do not fit into the window: order of the rows that a session start" in result.stdout
     assert "not begun" not in psql(dsn, written(file, script(report, 3600))).stdout
     alone = psql(dsn, written(file, script(report, 3600)))
     assert alone.returncode == 0, alone.stderr
@@ -283,8 +283,10 @@ def test_names_of_a_snapshot_stay_names(own_server: PrivateServer, tmp_path: Pat
     for window in (None, 3600.0, 0.001):
         text = script(msgspec.structs.replace(report, catalogs=rows), window)
         assert "precious" in text
-        said = psql(dsn, written(tmp_path / "m.sql", text))
-        assert (said.returncode == 3) == (window != 0.001), said.stderr  # there is no such catalog
+        result = psql(dsn, written(tmp_path / "m.sql", text))
+        assert (result.returncode == 3) == (window != 0.001), (
+            result.stderr
+        )  # there is no such catalog
         assert not owned.exists()
         with psycopg.connect(dsn) as conn:
             assert conn.execute("SELECT count(*) FROM precious").fetchone() == (0,)
@@ -334,8 +336,8 @@ def test_only_what_the_server_names_gets_a_statement() -> None:
             report = build(snapshot)
         return script(msgspec.structs.replace(report, catalogs=(), auxiliary=found), window)
 
-    said = script_of("pg_aoseg.pg_aoblkdir_16443")
-    (statement,) = [line for line in said.splitlines() if "aoblkdir" in line]
+    output = script_of("pg_aoseg.pg_aoblkdir_16443")
+    (statement,) = [line for line in output.splitlines() if "aoblkdir" in line]
     assert statement.startswith("VACUUM FULL pg_aoseg.pg_aoblkdir_16443;  -- ")
     index = script_of("pg_aoseg.pg_aoblkdir_16443_index", "index of a block directory")
     assert "REINDEX INDEX pg_aoseg.pg_aoblkdir_16443_index;" in index
@@ -416,9 +418,9 @@ def checked(dsn: str, server: ServerFacts, folder: Path) -> str:
     file = folder / "order.sql"
     lines = ["SET search_path = pg_catalog, pg_temp;", f"{vacuum_full.row_order(server)[1]};"]
     file.write_text("\n".join(lines) + "\n")
-    said = psql(dsn, file)
-    assert said.returncode == 0, said.stderr
-    return said.stderr
+    result = psql(dsn, file)
+    assert result.returncode == 0, result.stderr
+    return result.stderr
 
 
 @pytest.fixture(params=["15", "newest", "19"])
@@ -447,17 +449,17 @@ def test_rows_that_sessions_need_first_stay_in_front(small_buffers: str, tmp_pat
 
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("CREATE ROLE ordinary LOGIN")
-    said = checked(dsn.replace("user=postgres", "user=ordinary"), server, tmp_path)
-    assert f"each start reads {displaced} pages of pg_attribute" in said
+    messages = checked(dsn.replace("user=postgres", "user=ordinary"), server, tmp_path)
+    assert f"each start reads {displaced} pages of pg_attribute" in messages
 
     def again(name: str) -> int:
         return start_pages(report_of(dsn, tmp_path / f"{name}.gpcatalog"))
 
     assert again("unchanged") == displaced
-    whole = script(msgspec.structs.replace(report, catalogs=()))  # nothing else to do
-    assert not re.search(r"^(VACUUM|REINDEX)", whole, re.M)
+    text = script(msgspec.structs.replace(report, catalogs=()))  # nothing else to do
+    assert not re.search(r"^(VACUUM|REINDEX)", text, re.M)
     file = tmp_path / "maintenance.sql"
-    file.write_text(whole)
+    file.write_text(text)
     assert psql(dsn, file).returncode == 0
     assert again("moved_back") <= first + 20
     vacuum_during_a_scan(dsn, *[s for s in vacuum_full.settings() if not s.startswith("--")])
@@ -495,9 +497,9 @@ def test_displaced_rows_of_instances_are_named_and_moved_back(
     report = report_of(dsn, tmp_path / "displaced.gpcatalog")
     (finding,) = [f for f in rules.run(report) if f.rule == "bootstrap-rows-displaced"]
     assert finding.content in (-1, worst)
-    said = checked(dsn, server, tmp_path)
-    found = re.findall(r"slowly on content (-?\d+): each start reads (\d+) .* Run: (.*)", said)
-    assert [int(content) for content, _, _ in found] == [-1, worst], said
+    messages = checked(dsn, server, tmp_path)
+    found = re.findall(r"slowly on content (-?\d+): each start reads (\d+) .* Run: (.*)", messages)
+    assert [int(content) for content, _, _ in found] == [-1, worst], messages
     assert [int(n) for _, n, _ in found] == [start_pages(report, c) for c in (-1, worst)]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
     for _, _, command in found:

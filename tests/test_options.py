@@ -37,10 +37,10 @@ WRONG = {
 
 @pytest.mark.parametrize("words", WRONG, ids=" ".join)
 def test_what_is_typed_wrong_is_one_message(words: tuple[str, ...]) -> None:
-    said = run(*words)
-    assert said.returncode == 2
-    assert said.stdout == ""
-    first, *hints = said.stderr.splitlines()
+    result = run(*words)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    first, *hints = result.stderr.splitlines()
     assert first == f"gpcatalog: {WRONG[words]}"
     assert all(line.startswith("  hint: ") for line in hints)
     assert len(hints) <= 1
@@ -49,14 +49,14 @@ def test_what_is_typed_wrong_is_one_message(words: tuple[str, ...]) -> None:
 def test_options_of_psql_replace_parameters() -> None:
     none = {"host": "", "port": "", "username": "", "dbname": ""}
     assert merged("sales", **none) == "sales"
-    for given, said in (
+    for given, expected in (
         ({"conninfo": "host=a port=1 dbname=b", "host": "c"}, {"host": "c", "port": "1", "dbname": "b"}),
         ({"conninfo": "", "dbname": "sales", "port": "7"}, {"port": "7", "dbname": "sales"}),
         ({"conninfo": "", "dbname": "postgresql://u:p@h/d", "username": "me"}, {"user": "me", "password": "p", "host": "h", "dbname": "d"}),
         ({"conninfo": "", "host": "it's \\ here"}, {"host": "it's \\ here"}),
     ):  # fmt: skip
         text = merged(**(none | given))
-        assert conninfo_to_dict(text) == said
+        assert conninfo_to_dict(text) == expected
     with pytest.raises(CatalogError, match="not both"):
         merged("a", **(none | {"dbname": "b"}))
 
@@ -64,16 +64,16 @@ def test_options_of_psql_replace_parameters() -> None:
 def test_a_server_by_options_of_psql(pg_dsn: str) -> None:
     place = conninfo_to_dict(pg_dsn)
     words = ["-h", place["host"], "-p", place["port"], "-U", place["user"], "-d", place["dbname"]]
-    said = run("audit", *words, "--no-store", "--format", "json")
-    assert said.returncode == 0, said.stderr
-    assert json.loads(said.stdout)["server"]["database"] == place["dbname"]
+    result = run("audit", *words, "--no-store", "--format", "json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["server"]["database"] == place["dbname"]
 
 
 def test_output_to_a_file(tmp_path: Path) -> None:
     file = tmp_path / "audit.txt"
     words = ("audit", "--snapshot", str(FIXTURE))
-    said = run(*words, "--fail-on", "notice", "-o", str(file))
-    assert (said.returncode, said.stdout) == (1, "")  # 1: findings; the report is complete
+    result = run(*words, "--fail-on", "notice", "-o", str(file))
+    assert (result.returncode, result.stdout) == (1, "")  # 1: findings; the report is complete
     assert file.read_text() == run(*words).stdout
     wrong = run("audit", "--snapshot", str(tmp_path / "none"), "-o", str(file))
     assert wrong.returncode == 2

@@ -36,12 +36,12 @@ def test_it_equals_a_new_interpreter(words: tuple[str, ...], encoding: str, tmp_
         env["PYTHONIOENCODING"] = encoding
     given = "CREATE TABLE é (a int);"
     (tmp_path / "here").mkdir()
-    said = program.run(*words, env=env, cwd=tmp_path / "here", text=False, given=given)
+    result = program.run(*words, env=env, cwd=tmp_path / "here", text=False, given=given)
     fresh = subprocess.run(
         [sys.executable, "-m", "gpcatalog", *words],
         input=given.encode(), capture_output=True, cwd=tmp_path / "here", env={**env, "PYTHONPATH": str(program.ROOT)},
     )  # fmt: skip
-    assert (said.returncode, said.stdout, said.stderr) == (
+    assert (result.returncode, result.stdout, result.stderr) == (
         fresh.returncode,
         fresh.stdout,
         fresh.stderr,
@@ -56,6 +56,6 @@ def test_what_takes_too_long_is_ended() -> None:
 
 
 def test_another_environment_of_python_is_a_new_interpreter() -> None:
-    said = program.run("--version", env={**os.environ, "PYTHONVERBOSE": "1"})
-    assert said.returncode == 0
-    assert "import 'gpcatalog" in said.stderr
+    result = program.run("--version", env={**os.environ, "PYTHONVERBOSE": "1"})
+    assert result.returncode == 0
+    assert "import 'gpcatalog" in result.stderr

@@ -84,15 +84,15 @@ def _commands() -> list[tuple[str, str]]:
 
 def test_every_command_is_listed_as_its_page_says() -> None:
     """The table of commands contains the first line of each help page; GPCATALOG_TEST_UPDATE=1 rewrites the table."""
-    made = "".join(f"| `{name}` | {line} |\n" for name, line in _commands())
+    table = "".join(f"| `{name}` | {line} |\n" for name, line in _commands())
     text = README.read_text()
     part = re.compile(r"(## Commands\n.*?\| command \| \|\n\| --- \| --- \|\n)(.*?)(\n## )", re.S)
     if os.environ.get("GPCATALOG_TEST_UPDATE"):
-        README.write_text(part.sub(lambda m: m[1] + made + m[3], text))
+        README.write_text(part.sub(lambda m: m[1] + table + m[3], text))
         text = README.read_text()
     found = part.search(text)
     assert found is not None
-    assert found[2] == made
+    assert found[2] == table
 
 
 def test_every_page_says_what_it_reads_and_gives_an_example() -> None:
@@ -352,7 +352,7 @@ def test_the_table_of_corrective_actions() -> None:
     page = ROOT / "docs/monitoring.md"
     text = page.read_text()
     head, mark, _ = text.partition("<!-- rules -->\n")
-    wanted = head + mark + "\n".join(lines) + "\n"
+    expected = head + mark + "\n".join(lines) + "\n"
     if os.environ.get("GPCATALOG_TEST_UPDATE"):
-        page.write_text(wanted)
-    assert page.read_text() == wanted
+        page.write_text(expected)
+    assert page.read_text() == expected

@@ -24,16 +24,16 @@ def blocks() -> tuple[dict[str, str], str]:
         .split("## Example: from the first audit to a merged table")[1]
         .split("\n## ")[0]
     )
-    made = {m[1]: m[2] for m in re.finditer(r"```sql\n-- on (\w+)\n(.*?)```", text, re.S)}
+    statements = {m[1]: m[2] for m in re.finditer(r"```sql\n-- on (\w+)\n(.*?)```", text, re.S)}
     commands = re.search(r"```sh\n(.*?)```", text, re.S)
     assert commands is not None
-    return made, commands[1]
+    return statements, commands[1]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("server", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
 def test_the_tour(server: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    made, commands = blocks()
+    statements, commands = blocks()
     dsn = fresh_database(request.getfixturevalue(server), "tour")
     words = conninfo_to_dict(dsn)
     names = {
@@ -63,21 +63,21 @@ def test_the_tour(server: str, request: pytest.FixtureRequest, tmp_path: Path) -
         return done.stdout
 
     (tmp_path / "made.sql").write_text(
-        made["Greenplum" if server.startswith("gp") else "PostgreSQL"]
+        statements["Greenplum" if server.startswith("gp") else "PostgreSQL"]
     )
     sh("psql -X -q -v ON_ERROR_STOP=1 -f made.sql")
     digest = "SELECT count(*), sum(id), sum(amount), max(note) FROM sales.orders"
     with psycopg.connect(dsn) as conn:
         before = conn.execute(digest).fetchone()
     for line in commands.strip().splitlines():
-        said = sh(f"{{ {line.partition('  #')[0]}; }} 2>&1" if "verify.sql" in line else line)
+        output = sh(f"{{ {line.partition('  #')[0]}; }} 2>&1" if "verify.sql" in line else line)
         if "verify.sql" in line:
-            assert "compared partitions have unchanged rows (60000 rows)" in said, said
-            assert said.rstrip().endswith("INFO:  OK: 1 of 1 tables"), said
+            assert "compared partitions have unchanged rows (60000 rows)" in output, output
+            assert output.rstrip().endswith("INFO:  OK: 1 of 1 tables"), output
         elif "audit" in line or "doctor" in line:
-            assert "tour" in said
+            assert "tour" in output
         elif "--explain" in line:
-            assert "merge" in said
+            assert "merge" in output
     with psycopg.connect(dsn) as conn:
         assert conn.execute(digest).fetchone() == before
         assert not conn.execute(

@@ -28,7 +28,7 @@ def classes() -> Iterator[tuple[str, type]]:
                     yield f"{module.name.removeprefix('gpcatalog.')}.{name}", found
 
 
-def told(found: type) -> str | None:
+def properties(found: type) -> str | None:
     """Properties of a value class as text; None if the class is not a value class."""
     if issubclass(found, msgspec.Struct):
         frozen = found.__struct_config__.frozen
@@ -42,7 +42,7 @@ def told(found: type) -> str | None:
 
 
 def test_value_classes() -> None:
-    lines = sorted(f"{name}:{text}" for name, c in classes() if (text := told(c)) is not None)
+    lines = sorted(f"{name}:{text}" for name, c in classes() if (text := properties(c)) is not None)
     assert len(lines) > 200
     if os.environ.get("GPCATALOG_TEST_UPDATE"):
         GOLDEN.write_text("\n".join(lines) + "\n")

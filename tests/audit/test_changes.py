@@ -63,12 +63,12 @@ def test_the_first_run_without_problems_is_no_change() -> None:
 def test_problems_of_an_unread_place_remain(before: list[Problem], place: str) -> None:
     """Problems of a place that could not be read are neither gone nor new again."""
     known = {p.key: p for p in before}
-    whole = with_unknown([unread(place, "down")], known, [place])
-    found = compare(whole, known, "t")
+    combined = with_unknown([unread(place, "down")], known, [place])
+    found = compare(combined, known, "t")
     covered = [p for p in before if p.place == place or p.place.startswith(f"{place}/")]
     assert set(found.gone) == set(before) - set(covered)
     assert [p.rule for p in found.new] == ["unread"]
-    later = {p.key: p for p in whole}
+    later = {p.key: p for p in combined}
     again = compare(with_unknown(covered, later, []), later, "t")
     assert [p.rule for p in again.gone] == ["unread"]
     assert not again.new

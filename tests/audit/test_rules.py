@@ -297,7 +297,7 @@ def started(generation: str = "gp6", **pages: int) -> Given:
     return Given({"session_start": rows}, generation=generation)
 
 
-def beside(
+def auxiliary(
     size: int,
     needed: int | None,
     generation: str = "gp6",
@@ -450,14 +450,14 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (bloated(100 * MIB, 0, heap_needed=None), None),  # the needed size is not known
     ],
     "auxiliary-relation-bloat": [
-        (beside(2 * MIB, 256 << 10), N),
-        (beside(5 * MIB, MIB), None),  # 5 × is not over 5
-        (beside(20 * MIB, 3 * MIB), W),
-        (beside(10 * MIB, 3 * MIB, "gp7"), N),  # 3.3 ×
-        (beside(MIB + (32 << 10), 0), N),  # no rows: counts as one page
-        (beside(MIB - 1, 0), None),
-        (beside(90 * MIB, None), None),  # not counted: the needed size is not known
-        (beside(90 * MIB, 0, "pg15"), None),
+        (auxiliary(2 * MIB, 256 << 10), N),
+        (auxiliary(5 * MIB, MIB), None),  # 5 × is not over 5
+        (auxiliary(20 * MIB, 3 * MIB), W),
+        (auxiliary(10 * MIB, 3 * MIB, "gp7"), N),  # 3.3 ×
+        (auxiliary(MIB + (32 << 10), 0), N),  # no rows: counts as one page
+        (auxiliary(MIB - 1, 0), None),
+        (auxiliary(90 * MIB, None), None),  # not counted: the needed size is not known
+        (auxiliary(90 * MIB, 0, "pg15"), None),
         (Given(), None),
     ],
     "segments-diverge": [
@@ -835,7 +835,7 @@ SMALLER = [pair for pair in PAIRS if pair not in LARGE]
 def test_every_rule_has_a_case_where_it_speaks_and_one_where_it_is_silent() -> None:
     assert set(CASES) == set(rules.every())
     for rule, cases in CASES.items():
-        assert {wanted is None for _, wanted in cases} == {True, False}, rule
+        assert {expected is None for _, expected in cases} == {True, False}, rule
 
 
 @functools.cache
@@ -860,14 +860,14 @@ def test_rule_on_many_leaves(rule: str, n: int) -> None:
 
 
 def check_case(rule: str, n: int) -> None:
-    wanted = CASES[rule][n][1]
+    expected = CASES[rule][n][1]
     found = findings(rule, n)
-    if wanted is None:
+    if expected is None:
         assert not found, found
         return
     assert found
     assert rule not in ONCE or len(found) == 1
-    assert found[0].severity is wanted, found[0]
+    assert found[0].severity is expected, found[0]
     for finding in found:
         assert finding.rule == rule
         assert finding.title
@@ -898,13 +898,13 @@ def test_figures_and_places(tmp_path: Path) -> None:
         tmp_path / "3",
     )
     assert host.figures[0].value == 100_001
-    gone = _found(
+    missing = _found(
         Given({"file_total": every_segment(1, 1), "orphan": [orphan("missing", 3)]}),
         "missing-files",
         tmp_path / "4",
     )
-    assert gone.content == 3
-    assert "base/1/4711 on segment 3" in gone.detail
+    assert missing.content == 3
+    assert "base/1/4711 on segment 3" in missing.detail
     owned = _found(leaves(20_001), "table-has-too-many-leaves", tmp_path / "5")
     assert owned.relations == ("synthetic.t0",)
     assert owned.figures[0].value == 20_001

@@ -42,14 +42,14 @@ def lines(value: Any) -> str:
             return {key: rounded(one) for key, one in value.items()}
         return [rounded(one) for one in value] if isinstance(value, list) else value
 
-    def told(path: str, value: Any) -> list[str]:
+    def flatten(path: str, value: Any) -> list[str]:
         if isinstance(value, dict) and any(isinstance(v, dict | list) for v in value.values()):
-            return [line for key, one in value.items() for line in told(f"{path}.{key}", one)]
+            return [line for key, one in value.items() for line in flatten(f"{path}.{key}", one)]
         if isinstance(value, list) and any(isinstance(v, dict | list) for v in value):
-            return [line for n, one in enumerate(value) for line in told(f"{path}[{n}]", one)]
+            return [line for n, one in enumerate(value) for line in flatten(f"{path}[{n}]", one)]
         return [f"{path.removeprefix('.')}: {json.dumps(value, ensure_ascii=False)}"]
 
-    return "\n".join(told("", rounded(json.loads(msgspec.json.encode(value))))) + "\n"
+    return "\n".join(flatten("", rounded(json.loads(msgspec.json.encode(value))))) + "\n"
 
 
 def report_of(given: Given, file: Path, older: Path | None = None) -> Report:
@@ -87,8 +87,8 @@ def test_pruned_snapshots_tell_what_they_still_can(tmp_path: Path) -> None:
 # in one process with tests/audit/test_rules.py, which caches the findings
 @pytest.mark.xdist_group("rules")
 def test_what_every_rule_says() -> None:
-    said = [case(rule, n) for rule, n in SMALLER if CASES[rule][n][1] is not None]
-    compare("rules.txt", "\n".join(said))
+    texts = [case(rule, n) for rule, n in SMALLER if CASES[rule][n][1] is not None]
+    compare("rules.txt", "\n".join(texts))
 
 
 @pytest.mark.turns

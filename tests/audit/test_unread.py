@@ -25,7 +25,7 @@ def unread(pg_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("unread") / "s.gpcatalog"
     with psycopg.connect(dsn) as other:
         other.execute("LOCK TABLE pg_catalog.pg_inherits IN ACCESS EXCLUSIVE MODE")
-        with live.taken(dsn, path):
+        with live.take_snapshot(dsn, path):
             pass
     return str(path)
 
@@ -39,30 +39,30 @@ def test_audit(unread: str) -> None:
         ("--quiet", "could not be read"),
         ("--verbose", "Tables and partitions\nnot read"),
     ):
-        said = run("audit", "--snapshot", unread, option).stdout
-        assert "0 partitioned" not in said
-        assert "0 other tables" not in said
-        assert expected in said
+        output = run("audit", "--snapshot", unread, option).stdout
+        assert "0 partitioned" not in output
+        assert "0 other tables" not in output
+        assert expected in output
     assert re.search(r"^Tables +not read$", run("audit", "--snapshot", unread).stdout, re.MULTILINE)
 
 
 def test_metrics_are_absent_and_the_probe_is_named(unread: str) -> None:
-    said = run("metrics", "--snapshot", unread).stdout
+    output = run("metrics", "--snapshot", unread).stdout
     for name in (
         "gpcatalog_partitioned_tables",
         "gpcatalog_leaves",
         "gpcatalog_plain_tables",
         "gpcatalog_widest_table_leaves",
     ):
-        assert name not in said
-    assert 'status="busy"} ' in said
+        assert name not in output
+    assert 'status="busy"} ' in output
 
 
 def test_a_plan_says_what_was_not_read(unread: str) -> None:
-    said = run("plan", "--snapshot", unread)
-    assert said.returncode != 0
-    assert "could not be read (probe relations, busy" in said.stderr
-    assert "nothing to plan" not in said.stderr
+    result = run("plan", "--snapshot", unread)
+    assert result.returncode != 0
+    assert "could not be read (probe relations, busy" in result.stderr
+    assert "nothing to plan" not in result.stderr
 
 
 def test_the_page_shows_a_question_mark(unread: str, tmp_path: Path) -> None:
@@ -74,6 +74,6 @@ def test_the_page_shows_a_question_mark(unread: str, tmp_path: Path) -> None:
 
 
 def test_growth_leaves_the_snapshot_out(unread: str) -> None:
-    said = run("growth", "--folder", str(Path(unread).parent))
-    assert said.returncode != 0
-    assert "its tables could not be read (busy" in said.stderr
+    result = run("growth", "--folder", str(Path(unread).parent))
+    assert result.returncode != 0
+    assert "its tables could not be read (busy" in result.stderr

@@ -32,8 +32,8 @@ def lines(report: Report, *statuses: str) -> list[str]:
 
 def test_complete(report: Report) -> None:
     within = tuple(v for v in report.verdicts if v.state != "over")
-    held = msgspec.structs.replace(report, verdicts=within)
-    first, following = lines(held, "read", "not applicable")
+    within_limits = msgspec.structs.replace(report, verdicts=within)
+    first, following = lines(within_limits, "read", "not applicable")
     assert first.startswith("OK: no findings. The limit that is closest: ")
     assert following.startswith("Next: nothing to do.")
 

@@ -131,13 +131,13 @@ def synthetic(sizes: list[int], folder: Path) -> list[Line]:
 
 def dialect() -> Line:
     """Statements per second that the reader of check parses, against 2,000."""
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, str(Path(__file__).parent / "ddl_speed.py")],
         capture_output=True,
         text=True,
         check=False,
     ).stdout
-    line = next(x for x in said.splitlines() if x.startswith("read:"))
+    line = next(x for x in output.splitlines() if x.startswith("read:"))
     rate = float(line.split(", ")[1].split()[0].replace(",", ""))
     return Line(
         "check: statements read a second",
@@ -268,14 +268,14 @@ def main() -> None:
                 continue
             title, lines = audit.measure(dsn, chosen.pairs, chosen.patience, folder)
             lines += files.measure(dsn, chosen.pairs, folder)
-            whole = process("audit", dsn, "--no-store", "--format", "json")
+            audit_run = process("audit", dsn, "--no-store", "--format", "json")
             lines.append(
                 Line(
                     "whole audit, memory of the client",
                     "400 MB",
-                    whole.peak / (400 * MB),
+                    audit_run.peak / (400 * MB),
                     1.0,
-                    detail=f"{whole.peak / MB:,.0f} MB",
+                    detail=f"{audit_run.peak / MB:,.0f} MB",
                 )
             )
             show(title, lines)

@@ -85,20 +85,20 @@ def against_rivals(dsn: str, took: dict[str, float], patience: float) -> list[Li
     """How many times faster the probes of the audit are, run once each; the time limit counts for a rival that does not finish."""
     lines = []
     with connect(dsn, timeouts=Timeouts(statement_ms=int(patience * 1000))) as session:
-        asked = rivals(session)
-    for name, sql, probes in asked:
+        queries = rivals(session)
+    for name, sql, probes in queries:
         ours = sum(took[p] for p in probes)
         with connect(dsn, timeouts=Timeouts(statement_ms=int(patience * 1000))) as session:
-            begun, said = time.perf_counter(), ""
+            begun, error = time.perf_counter(), ""
             try:
                 session.query(sql)
             except ProbeFailed as e:
-                said = f", {e.status}" if e.status == "timed out" else f", {e.status}: {e.reason}"
+                error = f", {e.status}" if e.status == "timed out" else f", {e.status}: {e.reason}"
             theirs = time.perf_counter() - begun
-        failed = bool(said) and "timed out" not in said
+        failed = bool(error) and "timed out" not in error
         what = f"{' + '.join(probes)}"
         ratio = None if failed else theirs / ours
-        detail = f"{ours * 1000:,.0f} : {theirs * 1000:,.0f} ms{said}"
+        detail = f"{ours * 1000:,.0f} : {theirs * 1000:,.0f} ms{error}"
         lines.append(Line(what, name, ratio, 10.0, times_faster=True, detail=detail))
     return lines
 
@@ -117,12 +117,12 @@ def probes_of(dsn: str, folder: Path) -> tuple[str, dict[str, float]]:
             r["probe"]: r["seconds"] or 0.0
             for r in snapshot.rows("SELECT probe, seconds FROM coverage")
         }
-        whole = snapshot.header["seconds"]
+        total = snapshot.header["seconds"]
     path.unlink()
     planning = sum(v for k, v in took.items() if k.startswith("plan "))
     return f"{server.product} {server.version}, {leaves:,} leaves", took | {
         "catalogs": catalogs,
-        "whole": whole,
+        "whole": total,
         "planning": planning,
         "listing": sum(took.get(p, 0.0) for p in ("relation_files", "orphan_files")),
     }

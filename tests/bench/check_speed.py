@@ -125,8 +125,8 @@ def main() -> int:
     for name in ("pglast", "squawk"):
         if name not in figures:
             print(f"{name:24} not installed")
-    whole = figures["gpcatalog check"]
-    return int(number / whole.seconds < GOAL_RATE or whole.peak > GOAL_BYTES)
+    gpcatalog_run = figures["gpcatalog check"]
+    return int(number / gpcatalog_run.seconds < GOAL_RATE or gpcatalog_run.peak > GOAL_BYTES)
 
 
 if __name__ == "__main__":

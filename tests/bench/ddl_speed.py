@@ -45,7 +45,7 @@ def main() -> int:
     files = sorted(f for folder in folders for f in folder.rglob("*.sql"))
     repeat = 1 if chosen.folders else 20
     sources = [Source(f.read_text(errors="replace"), str(f)) for f in files] * repeat
-    wanted = editions("gp7")
+    grammars = editions("gp7")
     pieces = [source.text[p.start : p.end] for source in sources for p in split(source)]
     tokenizer = Postgres()
 
@@ -57,10 +57,12 @@ def main() -> int:
                 continue
 
     def read() -> list[Outcome]:
-        return [s.outcome for source in sources for s in statements(source, wanted)]
+        return [s.outcome for source in sources for s in statements(source, grammars)]
 
     outcomes = read()
-    trees = [s.tree for source in sources for s in statements(source, wanted) if s.tree is not None]
+    trees = [
+        s.tree for source in sources for s in statements(source, grammars) if s.tree is not None
+    ]
     dialect = Greenplum()
 
     def write() -> None:

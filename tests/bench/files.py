@@ -39,12 +39,12 @@ class Memory(threading.Thread):
 
     def run(self) -> None:
         while not self.done.wait(0.02):
-            wanted = re.compile(
+            pattern = re.compile(
                 r"\b(" + "|".join(f"con{n}" for n in self.sessions) + r")\b.*\bseg\d+\b"
             )
             for place in Path("/proc").glob("[0-9]*"):
                 with contextlib.suppress(OSError):
-                    if wanted.search((place / "cmdline").read_text()):
+                    if pattern.search((place / "cmdline").read_text()):
                         status = (place / "status").read_text()
                         for name in ("VmHWM", "RssAnon"):
                             found = re.search(rf"^{name}:\s+(\d+) kB", status, re.M)

@@ -60,13 +60,13 @@ def age(home: Path, days: int) -> int:
     newest_ones = sorted(home.glob("*/*/*.gpcatalog"))
     for path in newest_ones:
         for day in range(1, days):
-            taken = datetime.now(UTC) - timedelta(days=day)
-            copy = path.with_name(f"{taken:%Y%m%dT%H%M%SZ}.gpcatalog")
+            moment = datetime.now(UTC) - timedelta(days=day)
+            copy = path.with_name(f"{moment:%Y%m%dT%H%M%SZ}.gpcatalog")
             shutil.copy2(path, copy)
             with duckdb.connect(str(copy)) as conn:
                 conn.execute(
                     "UPDATE snapshot SET taken_at = ?, snapshot_id = ?",
-                    [taken.replace(tzinfo=None), f"{day:016x}"],
+                    [moment.replace(tzinfo=None), f"{day:016x}"],
                 )
     return len(newest_ones) * days
 
@@ -119,7 +119,7 @@ def main() -> None:
         fleet = ["--all", "--config", str(config)]
         rows = [("snapshot take --all", ["snapshot", "take", *fleet])]
         stored = [*fleet, "--stored"]
-        made = ["site", "-o", str(place / "www"), "--config", str(config)]
+        site_command = ["site", "-o", str(place / "www"), "--config", str(config)]
         rows += [
             ("audit --all", ["audit", *fleet]),
             ("audit --all --stored", ["audit", *stored]),
@@ -127,10 +127,10 @@ def main() -> None:
             ("metrics --all --stored", ["metrics", *stored, "--to", str(place / "m.prom")]),
             ("report --all --stored", ["report", *stored, "--html", str(place / "pages")]),
             ("plan --all --stored", ["plan", *stored, "-o", str(place / "plans")]),
-            ("site, first build", made),
+            ("site, first build", site_command),
             ("snapshot take --all, the next day", ["snapshot", "take", *fleet]),
-            ("site, the next day", made),
-            ("site, nothing new", made),
+            ("site, the next day", site_command),
+            ("site, nothing new", site_command),
             ("snapshot prune", ["snapshot", "prune"]),
         ]
         print(

@@ -28,13 +28,13 @@ def listing(session: Session) -> list[str]:
 
 def counts(session: Session, catalogs: list[str]) -> list[str]:
     """Statements that count the rows of these catalogs by instance, without pg_attribute, which the audit does not count."""
-    wanted = [name for name in catalogs if name != "pg_attribute"]
+    selected = [name for name in catalogs if name != "pg_attribute"]
     if session.server.greenplum:
         return [
             f"SELECT gp_segment_id, count(*) FROM gp_dist_random('pg_catalog.{name}') GROUP BY 1"
-            for name in wanted
+            for name in selected
         ]
-    return [f"SELECT count(*) FROM pg_catalog.{name}" for name in wanted]
+    return [f"SELECT count(*) FROM pg_catalog.{name}" for name in selected]
 
 
 def leaves(session: Session) -> str:

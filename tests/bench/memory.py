@@ -34,11 +34,11 @@ def make(
     """Create the table with its leaves and indexes, and this number of rows in each leaf."""
     greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
     conn.execute(f"DROP TABLE IF EXISTS {name}")
-    made = partitioned.statements(
+    statements = partitioned.statements(
         name, shape.columns, shape.storage.value, leaves, greenplum=greenplum
     )
-    for begin in range(0, len(made), 500):
-        conn.execute("; ".join(made[begin : begin + 500]))
+    for begin in range(0, len(statements), 500):
+        conn.execute("; ".join(statements[begin : begin + 500]))
     for statement in partitioned.indexes(name, len(shape.indexes)):
         conn.execute(statement)
     conn.execute(
@@ -78,7 +78,7 @@ def _segment_processes(session: int) -> list[int]:
     return found
 
 
-def kept(dsn: str, statement: str) -> tuple[int, int | None]:
+def session_bytes(dsn: str, statement: str) -> tuple[int, int | None]:
     """Bytes that a new session keeps after the statement: in its own process, and in all its processes on segment 0."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
@@ -103,11 +103,11 @@ def kept(dsn: str, statement: str) -> tuple[int, int | None]:
 def measurements(
     dsn: str, shape: Shape, leaves: int, *, rows: int = ROWS
 ) -> Iterator[tuple[memory.Touch, int, int | None]]:
-    """Bytes that a session keeps after each statement on a table of this shape, as in `kept`."""
+    """Bytes that a session keeps after each statement on a table of this shape, as in `session_bytes`."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         make(conn, "held", shape, leaves, rows=rows)
     for touch, text in STATEMENTS.items():
-        yield touch, *kept(dsn, text.format(t="held"))
+        yield touch, *session_bytes(dsn, text.format(t="held"))
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("DROP TABLE held")
 
@@ -140,10 +140,10 @@ def main() -> None:
                     for touch, own, there in measurements(
                         given.conninfo, shape, leaves, rows=given.rows
                     ):
-                        said = memory.kept_bytes(
+                        predicted = memory.kept_bytes(
                             given.server, shape, leaves, touch, empty=0 if given.rows else leaves
                         )
-                        figures = [own, said.coordinator, there, said.segment]
+                        figures = [own, predicted.coordinator, there, predicted.segment]
                         shown = [
                             f"{n / leaves / 1024:8.1f}" if n is not None else "       -"
                             for n in figures

@@ -64,8 +64,8 @@ def measure(dsn: str, pairs: int) -> tuple[str, list[Line]]:
         rules.write_text(made.EAGER)
         env = {"GPCATALOG_HOME": str(folder / "home")}
         process("snapshot", "take", dsn, env=env)
-        (taken,) = (folder / "home").rglob("*.gpcatalog")
-        process("plan", "--snapshot", str(taken), "--policy", str(rules), "--format", "json",
+        (snapshot,) = (folder / "home").rglob("*.gpcatalog")
+        process("plan", "--snapshot", str(snapshot), "--policy", str(rules), "--format", "json",
                 "-o", str(plan), env=env)  # fmt: skip
         statements = floor(conn)
         with conn.cursor() as cur:

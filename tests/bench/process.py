@@ -33,10 +33,10 @@ main()
 
 def process(*words: str, env: dict[str, str] | None = None) -> Run:
     """Run gpcatalog with these arguments. Raises CalledProcessError when it fails."""
-    with tempfile.NamedTemporaryFile("r") as told:
+    with tempfile.NamedTemporaryFile("r") as peak_file:
         begun = time.perf_counter()
         child = subprocess.Popen(
-            [sys.executable, "-c", _CHILD, told.name, *words],
+            [sys.executable, "-c", _CHILD, peak_file.name, *words],
             stdout=subprocess.DEVNULL,
             env=env and {**os.environ, **env},
         )
@@ -45,5 +45,5 @@ def process(*words: str, env: dict[str, str] | None = None) -> Run:
         if child.returncode:
             raise subprocess.CalledProcessError(child.returncode, words)
         return Run(
-            time.perf_counter() - begun, used.ru_utime + used.ru_stime, int(told.read()) * 1024
+            time.perf_counter() - begun, used.ru_utime + used.ru_stime, int(peak_file.read()) * 1024
         )

@@ -49,8 +49,8 @@ def shares(words: list[str], folder: Path) -> dict[str, float]:
     found: dict[str, float] = defaultdict(float)
     for (file, _, name), (_, _, own, _, _) in pstats.Stats(str(out)).stats.items():  # type: ignore[attr-defined]
         found[group(file, name)] += own
-    whole = sum(found.values())
-    return {column: found[column] / whole for column in COLUMNS}
+    total = sum(found.values())
+    return {column: found[column] / total for column in COLUMNS}
 
 
 def seconds(words: list[str]) -> float:

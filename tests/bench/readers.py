@@ -114,18 +114,18 @@ def once(dsn: str, chosen: argparse.Namespace) -> tuple[float, float, float, flo
         begun = time.monotonic()
         for name in files.forward():
             files.run(name)
-        whole = time.monotonic() - begun
+        total = time.monotonic() - begun
         time.sleep(1)
         stop.set()
         for r in readers:
             r.join()
         assert not [e for r in readers for e in r.errors], readers[0].errors
-        held = made.asked(here, "SELECT max(milliseconds) FROM gpcatalog_journal.step")[0][0] / 1000
-        assert made.asked(here, "SELECT count(*) FROM t") == [(chosen.rows,)]
+        lock = made.fetch(here, "SELECT max(milliseconds) FROM gpcatalog_journal.step")[0][0] / 1000
+        assert made.fetch(here, "SELECT count(*) FROM t") == [(chosen.rows,)]
     took, scans = ([t for _, t in r.took] for r in readers)
     usual = statistics.median(took)
     made.execute(dsn, "DROP DATABASE gpcatalog_readers")
-    return max(took) - usual, usual, max(scans), held, whole, copy
+    return max(took) - usual, usual, max(scans), lock, total, copy
 
 
 def options() -> argparse.ArgumentParser:
@@ -153,8 +153,8 @@ def measure(chosen: argparse.Namespace) -> tuple[str, list[Line]]:
     """All lines of the table for one server."""
     lines = []
     for n in range(chosen.times):
-        wait, usual, scan, held, whole, copy = once(chosen.dsn, chosen)
-        detail = f"{wait * 1000:,.0f} ms of {whole:.1f} s; lock {held * 1000:,.0f} ms; undisturbed {usual * 1000:,.0f} ms"
+        wait, usual, scan, lock, total, copy = once(chosen.dsn, chosen)
+        detail = f"{wait * 1000:,.0f} ms of {total:.1f} s; lock {lock * 1000:,.0f} ms; undisturbed {usual * 1000:,.0f} ms"
         detail += f"; longest scan {scan * 1000:,.0f} ms"
         lines.append(
             Line(

@@ -51,7 +51,7 @@ ANALYZED = (
 TIMES = 3  # runs of statements on one partition; the median counts
 
 
-def _taken(conn: psycopg.Connection, *statements: str) -> float:
+def _timed(conn: psycopg.Connection, *statements: str) -> float:
     begun = time.perf_counter()
     for statement in statements:
         conn.execute(statement.encode())
@@ -73,12 +73,12 @@ def _planning(dsn: str, name: str, leaves: int) -> Iterator[tuple[str, float]]:
             conn.execute("SELECT 1")
             statement = f"EXPLAIN SELECT * FROM {name}{condition}"
             try:
-                first = _taken(conn, statement)
+                first = _timed(conn, statement)
             except psycopg.InternalError as e:  # out of memory
                 print(f"plan {what}: {str(e).splitlines()[0]}", flush=True)
                 continue
             yield f"plan {what}, first", first
-            yield f"plan {what}, again", _median([_taken(conn, statement) for _ in range(TIMES)])
+            yield f"plan {what}, again", _median([_timed(conn, statement) for _ in range(TIMES)])
 
 
 def _dump(program: str, dsn: str) -> float:
@@ -100,10 +100,10 @@ def measurements(
         conn.execute(f"DROP TABLE IF EXISTS {name}")
     with psycopg.connect(dsn, autocommit=True) as conn:
         statements = partitioned.statements(name, columns, storage, leaves, greenplum=greenplum)
-        yield "create", _taken(conn, *statements)
+        yield "create", _timed(conn, *statements)
     for statement in partitioned.indexes(name, indexes):
         with psycopg.connect(dsn, autocommit=True) as conn:
-            yield "create index", _taken(conn, statement)
+            yield "create index", _timed(conn, statement)
     yield from _planning(dsn, name, leaves)
     if pg_dump:
         with psycopg.connect(dsn, autocommit=True) as conn:
@@ -113,36 +113,36 @@ def measurements(
                 conn.execute(f"ANALYZE pg_catalog.{catalog}")
         yield "backup", _dump(pg_dump, dsn)
     with psycopg.connect(dsn, autocommit=True) as conn:
-        yield "add column", _taken(conn, f"ALTER TABLE {name} ADD COLUMN more int")
-    made, gone, split = [], [], []
+        yield "add column", _timed(conn, f"ALTER TABLE {name} ADD COLUMN more int")
+    added, dropped, split = [], [], []
     for n in range(TIMES):
         at = leaves + n
         with psycopg.connect(dsn, autocommit=True) as conn:
             if greenplum:
-                made.append(
-                    _taken(
+                added.append(
+                    _timed(
                         conn,
                         f"ALTER TABLE {name} ADD PARTITION p{at} START ({at}) END ({at + 1})"
                         + partitioned.WITH[storage],
                     )
                 )
             else:
-                made.append(
-                    _taken(
+                added.append(
+                    _timed(
                         conn,
                         f"CREATE TABLE {name}_{at} PARTITION OF {name} FOR VALUES FROM ({at}) TO"
                         f" ({at + 1})",
                     )
                 )
-    yield "add", _median(made)
+    yield "add", _median(added)
     for n in range(TIMES):
         at = leaves + n
         with psycopg.connect(dsn, autocommit=True) as conn:
             if greenplum:
-                gone.append(_taken(conn, f"ALTER TABLE {name} DROP PARTITION p{at}"))
+                dropped.append(_timed(conn, f"ALTER TABLE {name} DROP PARTITION p{at}"))
             else:
-                gone.append(_taken(conn, f"DROP TABLE {name}_{at}"))
-    yield "drop partition", _median(gone)
+                dropped.append(_timed(conn, f"DROP TABLE {name}_{at}"))
+    yield "drop partition", _median(dropped)
     if greenplum:
         with psycopg.connect(dsn, autocommit=True) as conn:
             conn.execute(
@@ -152,7 +152,7 @@ def measurements(
             at = leaves + 10 + n
             with psycopg.connect(dsn, autocommit=True) as conn:
                 split.append(
-                    _taken(
+                    _timed(
                         conn,
                         f"ALTER TABLE {name} SPLIT DEFAULT PARTITION START ({at}) END ({at + 1})"
                         f" INTO (PARTITION s{at}, DEFAULT PARTITION)",
@@ -160,9 +160,9 @@ def measurements(
                 )
         yield "split", _median(split)
     with psycopg.connect(dsn, autocommit=True) as conn:
-        yield "truncate", _taken(conn, f"TRUNCATE {name}")
+        yield "truncate", _timed(conn, f"TRUNCATE {name}")
     with psycopg.connect(dsn, autocommit=True) as conn:
-        yield "drop", _taken(conn, f"DROP TABLE {name}")
+        yield "drop", _timed(conn, f"DROP TABLE {name}")
 
 
 def pace_of(server: str, dsn: str) -> durations.Pace:
@@ -304,17 +304,19 @@ def main() -> None:
         for what, seconds in measurements(
             given.conninfo, storage, columns, indexes, leaves, pg_dump=given.pg_dump
         ):
-            said = durations.seconds(given.server, shape, durations.Action(what), leaves, pace=pace)
-            ratio = f"{seconds / said:5.2f}" if said else "    -"
+            predicted = durations.seconds(
+                given.server, shape, durations.Action(what), leaves, pace=pace
+            )
+            ratio = f"{seconds / predicted:5.2f}" if predicted else "    -"
             print(
                 f"{storage:<10} {columns:>3} columns {indexes} indexes {leaves:>6,} leaves {what:<20}"
-                f" {seconds:10.4f} s, predicted {said or 0:10.4f} s, ratio {ratio}",
+                f" {seconds:10.4f} s, predicted {predicted or 0:10.4f} s, ratio {ratio}",
                 flush=True,
             )
             row = [storage, columns, indexes, leaves, given.segments, what, round(seconds, 5)]
             stored.add([*row, round(pace.factor, 2)])
     if given.record:
-        stored.save(asked=True)
+        stored.save(force=True)
 
 
 if __name__ == "__main__":

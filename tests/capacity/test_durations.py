@@ -55,9 +55,9 @@ def test_recorded_times_are_within_a_factor_of_two(server: str) -> None:
     assert {leaves for *_, leaves, _ in entries} >= {1, 10, 100, 500, 2000, 5000}
     off = {}
     for key, took in entries.items():
-        said = predicted(server, *key)
-        if not took / WITHIN - NOISE <= said <= took * WITHIN + NOISE:
-            off[key] = (took, said)
+        estimated = predicted(server, *key)
+        if not took / WITHIN - NOISE <= estimated <= took * WITHIN + NOISE:
+            off[key] = (took, estimated)
     assert len(off) <= (1 - SHARE) * len(entries), off
 
 
@@ -73,12 +73,12 @@ def test_shapes_that_the_figures_do_not_know(fold: int) -> None:
             if tuple(shape) not in without or (server, storage) not in fitted:
                 continue
             terms = bench.terms(what, *shape)
-            said = (
+            estimated = (
                 sum(a * b for a, b in zip(fitted[server, storage][what], terms, strict=True)) / 1000
             )
             took = median(values)
             seen += 1
-            near += took / WITHIN - NOISE <= said <= took * WITHIN + NOISE
+            near += took / WITHIN - NOISE <= estimated <= took * WITHIN + NOISE
     assert seen > 200
     assert near >= 0.9 * seen, (near, seen)
     print(f"fold {fold}: {near} of {seen} within a factor of 2")

@@ -46,37 +46,37 @@ def run(*words: str) -> str:
 
 
 def as_json(*words: str) -> dict[str, object]:
-    said = json.loads(run(*words, "--format", "json"))
-    assert isinstance(said, dict)
-    return said
+    report = json.loads(run(*words, "--format", "json"))
+    assert isinstance(report, dict)
+    return report
 
 
 def test_the_sentence_of_the_issue() -> None:
-    said = " ".join(run(*HUNDRED).split())
+    output = " ".join(run(*HUNDRED).split())
     assert (
         "1 table, 1,095 leaves, 100 columns, ao_column on 32 segments: 6,576 pg_class and 158,920 pg_attribute rows per instance"
-        in said
+        in output
     )
-    assert "(6,570 and 158,775 for the leaves only)" in said
+    assert "(6,570 and 158,775 for the leaves only)" in output
     assert (
         "116,076 files per segment and 3,721,008 in total when filled; as ao_row: 6,576 pg_class"
-        in said
+        in output
     )
 
 
 def test_text_fits_a_terminal_and_calls_estimates_estimates() -> None:
-    said = run(*HUNDRED, "--hosts", "4", "--mirrors", "--index", "2", "--tables", "331")
-    assert max(map(len, said.splitlines())) <= 80
-    assert said.startswith("Estimate for Greenplum 6")
-    assert "bytes are estimates" in said
-    assert "guideline of 100,000 (Greenplum documentation)" in " ".join(said.split())
+    output = run(*HUNDRED, "--hosts", "4", "--mirrors", "--index", "2", "--tables", "331")
+    assert max(map(len, output.splitlines())) <= 80
+    assert output.startswith("Estimate for Greenplum 6")
+    assert "bytes are estimates" in output
+    assert "guideline of 100,000 (Greenplum documentation)" in " ".join(output.split())
 
 
 def test_json_agrees_with_the_model() -> None:
-    said = as_json(*HUNDRED)
+    report = as_json(*HUNDRED)
     cost = tree_cost("gp6", tree(Shape(Storage.AO_COLUMN, 100, toastable=True), (1095,)))
-    assert said["schema"] == "gpcatalog.estimate/1"
-    chosen, *others = said["storages"]  # type: ignore[misc]
+    assert report["schema"] == "gpcatalog.estimate/1"
+    chosen, *others = report["storages"]  # type: ignore[misc]
     assert [chosen["storage"], *(x["storage"] for x in others)] == ["ao_column", "ao_row", "heap"]
     assert chosen["coordinator"] == cost.coordinator
     assert chosen["segment"] == cost.segment
@@ -99,24 +99,24 @@ def test_tables_multiply_and_partitions_nest() -> None:
 
 def test_locks_are_those_of_one_table() -> None:
     words = ("--server", "gp7", "--storage", "heap", "--columns", "5", "--index", "1", "--no-toast")
-    said = as_json(*words, "--partitions", "3x4", "--tables", "5")["storages"][0]["locks"]  # type: ignore[index]
+    reported = as_json(*words, "--partitions", "3x4", "--tables", "5")["storages"][0]["locks"]  # type: ignore[index]
     shape = Shape(Storage.HEAP, 5, indexes=(Index(1),), place=Place.LEAF)
-    wanted = locks("gp7", shape, 12, 3)
-    assert {one["statement"]: (one["coordinator"], one["segment"]) for one in said} == {
-        statement.value: held for statement, held in wanted.items()
+    expected = locks("gp7", shape, 12, 3)
+    assert {one["statement"]: (one["coordinator"], one["segment"]) for one in reported} == {
+        statement.value: counts for statement, counts in expected.items()
     }
 
 
-def test_limits_are_told_with_their_source() -> None:
+def test_limits_are_reported_with_their_source() -> None:
     notes = " ".join(
         as_json("--server", "cb2", "--storage", "ao_row", "--leaves", "40000")["notes"]
     )  # type: ignore[arg-type]
-    for said in (
+    for text in (
         "40,000 leaves per table exceed 20,000",
         "exceed 32,767, the limit for one level of a table",
         "not measured; uses the figures of Greenplum 7",
     ):
-        assert said in notes
+        assert text in notes
     assert as_json("--server", "pg15")["notes"] == []
 
 
@@ -130,7 +130,7 @@ def test_limits_are_told_with_their_source() -> None:
         (limits.LEAVES_CEILING_AO_ROW, ("--server", "gp7", "--storage", "ao_row")),
     ],
 )
-def test_a_limit_is_told_from_the_first_leaf_over_it(
+def test_a_limit_is_reported_from_the_first_leaf_over_it(
     limit: limits.Limit, words: tuple[str, ...]
 ) -> None:
     # many tables, so that no single table has too many leaves
@@ -142,7 +142,7 @@ def test_a_limit_is_told_from_the_first_leaf_over_it(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ((), "--server is required"),
         (("--server", "oracle"), "unknown server: oracle"),
@@ -173,15 +173,15 @@ def test_a_limit_is_told_from_the_first_leaf_over_it(
         ),
     ],
 )
-def test_wrong_calls_are_told_precisely(words: tuple[str, ...], said: str) -> None:
-    with pytest.raises(CatalogError, match=said) as told:
+def test_wrong_calls_have_a_precise_message(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(CatalogError, match=message) as caught:
         run(*words)
-    assert told.value.exit_code is Exit.USAGE
+    assert caught.value.exit_code is Exit.USAGE
 
 
 def test_a_storage_that_cannot_have_the_index_is_left_out() -> None:
-    said = as_json("--server", "gp6", "--storage", "heap", "--unique", "1")
-    assert [x["storage"] for x in said["storages"]] == ["heap"]  # type: ignore[union-attr, index]
+    report = as_json("--server", "gp6", "--storage", "heap", "--unique", "1")
+    assert [x["storage"] for x in report["storages"]] == ["heap"]  # type: ignore[union-attr, index]
 
 
 def test_names_and_levels() -> None:
@@ -230,9 +230,9 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_a_measured_rate_replaces_the_published_ones(tmp_path: Path) -> None:
-    said = as_json(*HUNDRED, "--unlink-rate", str(tmp_path))
-    (removal,) = said["storages"][0]["removal"]  # type: ignore[index]
-    rates = said["unlink_rate"]
+    report = as_json(*HUNDRED, "--unlink-rate", str(tmp_path))
+    (removal,) = report["storages"][0]["removal"]  # type: ignore[index]
+    rates = report["unlink_rate"]
     assert isinstance(rates, dict)
     assert removal["source"] == f"measured in {tmp_path}"
     assert removal["seconds"] == pytest.approx(116_076 / rates["removed_per_second"])
@@ -279,8 +279,8 @@ def check(dsn: str) -> None:
             for statement in Table(case, f"e{number}", gen, keys).create():
                 live.work.execute(statement.encode())
             found = added(before, live.count())
-            said = as_json(live.dsn, "--table", f"public.e{number}")
-            _equal(live, case, said, found)
+            report = as_json(live.dsn, "--table", f"public.e{number}")
+            _equal(live, case, report, found)
         live.work.execute("CREATE SCHEMA other; CREATE TABLE other.e0 (i int)")
         with pytest.raises(CatalogError, match="no table none in capacity_estimate"):
             run(live.dsn, "--table", "none")
@@ -290,11 +290,11 @@ def check(dsn: str) -> None:
 
 
 def _equal(
-    live: Live, case: Case, said: dict[str, object], found: dict[int, dict[str, int]]
+    live: Live, case: Case, report: dict[str, object], found: dict[int, dict[str, int]]
 ) -> None:
-    chosen = said["storages"][0]  # type: ignore[index]
+    chosen = report["storages"][0]  # type: ignore[index]
     assert chosen["storage"] == case.shape.storage
-    assert said["segments"] == (len(live.instances) - 1 if live.server.greenplum else 0)
+    assert report["segments"] == (len(live.instances) - 1 if live.server.greenplum else 0)
     for content, rows in found.items():
         counted = {k: n for k, n in rows.items() if k != "files"}
         if case.shape.dropped and content < 0 and live.server.greenplum:

@@ -27,10 +27,10 @@ def test_figures_nobody_published_are_not_there() -> None:
 
 
 def test_an_unknown_id_names_the_known_ones() -> None:
-    with pytest.raises(CatalogError, match="unknown limit 'files'") as told:
+    with pytest.raises(CatalogError, match="unknown limit 'files'") as caught:
         limits.limit("files")
-    assert "files-per-host" in told.value.hint
-    assert told.value.exit_code is Exit.USAGE
+    assert "files-per-host" in caught.value.hint
+    assert caught.value.exit_code is Exit.USAGE
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.recorded import Recording, read, recorded, share, some_of
 from .live import Live, own_database
 from .test_matrix import Case, Keys, Table
 
-_HELD = """
+_LOCKS = """
     SELECT {content}, count(DISTINCT relation) FROM pg_catalog.pg_locks
     WHERE locktype = 'relation' AND relation >= 16384 AND database = (SELECT oid FROM pg_catalog.pg_database
     WHERE datname = current_database()) AND {session} GROUP BY 1
@@ -32,13 +32,13 @@ def cases(gen: Generation) -> Iterator[Case]:
                     yield Case(shape, parts, defaults, declarative=not gen.greenplum)
 
 
-def held(live: Live, session: psycopg.Connection[tuple[object, ...]]) -> dict[int, int]:
+def count_locks(live: Live, session: psycopg.Connection[tuple[object, ...]]) -> dict[int, int]:
     """Number of locked relations of the test database in a session, by content ID."""
     if live.server.greenplum:
         (number,) = session.execute("SHOW gp_session_id").fetchone() or (0,)
-        query = _HELD.format(content="gp_segment_id", session=f"mppsessionid = {int(str(number))}")
+        query = _LOCKS.format(content="gp_segment_id", session=f"mppsessionid = {int(str(number))}")
     else:
-        query = _HELD.format(content="-1", session=f"pid = {session.info.backend_pid}")
+        query = _LOCKS.format(content="-1", session=f"pid = {session.info.backend_pid}")
     return {int(str(content)): int(str(n)) for content, n in live.work.execute(query.encode())}
 
 
@@ -51,12 +51,12 @@ def check(dsn: str) -> None:
         recording = Recording("locks", live.generation, live.banner)
         for number, case in enumerate(some_of(cases(gen))):
             table = Table(case, f"l{number}", gen, keys)
-            made = "; ".join(table.create())
+            create = "; ".join(table.create())
             relations = case.relations()
             leaves = sum(n for x, n in relations.items() if x.place is Place.LEAF)
             intermediates = sum(n for x, n in relations.items() if x.place is Place.INTERMEDIATE)
             statements = {
-                Statement.CREATE: made,
+                Statement.CREATE: create,
                 Statement.SELECT: f"SELECT * FROM {table.name}",
                 Statement.INSERT: table.insert(),
                 Statement.TRUNCATE: f"TRUNCATE {table.name}",
@@ -70,10 +70,10 @@ def check(dsn: str) -> None:
                     if statement is Statement.CREATE and filled:
                         continue
                     session.execute(text.encode())
-                    found = held(live, session)
+                    found = count_locks(live, session)
                     session.rollback()
                     if statement is Statement.CREATE:
-                        live.work.execute(made.encode())
+                        live.work.execute(create.encode())
                     counts = (
                         [found.get(-1, 0), max(n for c, n in found.items() if c >= 0)]
                         if gen.greenplum
@@ -83,14 +83,14 @@ def check(dsn: str) -> None:
                     coordinator, segment = predicted[statement]
                     for content in live.instances:
                         compared += 1
-                        wanted, got = (
+                        expected, got = (
                             segment if content >= 0 else coordinator,
                             found.get(content, 0),
                         )
-                        if got != wanted:
+                        if got != expected:
                             state = "filled" if filled else "empty"
                             differences.append(
-                                f"{gen.name} {case}, {state}, {statement}, {content}: predicted {wanted}, held {got}"
+                                f"{gen.name} {case}, {state}, {statement}, {content}: predicted {expected}, held {got}"
                             )
                 if not filled:
                     live.work.execute(table.insert().encode())

@@ -139,26 +139,26 @@ def shapes(gen: Generation) -> Iterator[Case]:
                 Case(shape, (2, 2), (False, False)),
             ]
         # a unique key contains every partition key
-        odd = [Case(replace(basic, indexes=(x,)), (2,), (True,)) for x in constraints]
-        odd += [
+        unusual = [Case(replace(basic, indexes=(x,)), (2,), (True,)) for x in constraints]
+        unusual += [
             Case(replace(basic, indexes=(x,)), (2, 2), (True, False))
             for x in constraints
             if x.columns > 1
         ]
-        odd += [
+        unusual += [
             Case(replace(basic, not_null=2, defaults=2, checks=1), (2,), (False,)),
             Case(replace(basic, owned=True), (2,), (False,)),
             Case(replace(basic, indexes=(Index(1),)), (2, 2), (True, True)),
             Case(basic, (2, 1, 2), (False, True, False)),
         ]
         if gen.greenplum:
-            odd += [
+            unusual += [
                 Case(replace(basic, indexes=(Index(1, bitmap=True),)), (2, 2), (True, False)),
                 Case(basic, (2, 2), (False, False), template=True),
                 Case(basic, (2, 1), (True, True), template=True),
                 Case(basic, (2, 2, 1), (False, False, True), template=True),
             ]
-        trees += [replace(x, brief=True) for x in odd]
+        trees += [replace(x, brief=True) for x in unusual]
         if gen.rule_catalogs:
             yield from trees
         else:
@@ -233,42 +233,42 @@ class Table:
         gen, case, s = self.gen, self.case, self.case.shape
         clause = _CLAUSE.get((gen.name, s.storage), "")
         distributed = "DISTRIBUTED BY (c1)" if gen.greenplum else ""
-        made: list[str]
+        statements: list[str]
         if case.ctas:
             rows = ", ".join(f"({key})" for key in self.keys.batch(0, 0))
             values = [self._value(i, 0) for i in range(2, s.columns + 1)]
             typed = [value + ("::int" if value.isdigit() else "::text") for value in values]
             body = ", ".join(f"{value} AS c{i}" for i, value in enumerate(typed, 2))
-            made = [
+            statements = [
                 f"CREATE TABLE {self.name} {clause} AS SELECT c1, {body} FROM (VALUES {rows}) v (c1) {distributed}"
             ]
         elif not case.parts:
-            made = [
+            statements = [
                 f"CREATE {'UNLOGGED ' if s.unlogged else ''}TABLE {self.name} ({self.columns()}) {clause} {distributed}"
             ]
         elif case.declarative:
-            made = [
+            statements = [
                 f"CREATE TABLE {self.name} ({self.columns()}) PARTITION BY RANGE (c1) {clause} {distributed}"
             ]
-            made += self._declared(self.name, 0, clause)
+            statements += self._declared(self.name, 0, clause)
         else:
-            made = [
+            statements = [
                 f"CREATE TABLE {self.name} ({self.columns()}) {clause} {distributed} {self._classic()}"
             ]
         for number, index in enumerate(x for x in s.indexes if not x.constraint):
             method = "bitmap" if index.bitmap else "btree"
-            made.append(
+            statements.append(
                 f"CREATE INDEX {self.name}_i{number} ON {self.name} USING {method} ({self._keys(index)})"
             )
         for i in range(s.columns + 1, s.columns + s.dropped + 1):
-            made.append(f"ALTER TABLE {self.name} DROP COLUMN c{i}")
+            statements.append(f"ALTER TABLE {self.name} DROP COLUMN c{i}")
         if s.owned:
-            made = ["SET ROLE capacity_owner", *made, "RESET ROLE"]
-        return made
+            statements = ["SET ROLE capacity_owner", *statements, "RESET ROLE"]
+        return statements
 
     # the partition keys of the levels are c1, c2, c3
     def _declared(self, parent: str, depth: int, clause: str) -> list[str]:
-        case, made = self.case, []
+        case, statements = self.case, []
         last = depth + 1 == len(case.parts)
         below = "" if last else f"PARTITION BY RANGE (c{depth + 2})"
         bounds = [
@@ -276,10 +276,12 @@ class Table:
         ]
         for n, bound in enumerate([*bounds, *["DEFAULT"] * case.defaults[depth]]):
             child = f"{parent}_{n}"
-            made.append(f"CREATE TABLE {child} PARTITION OF {parent} {bound} {below} {clause}")
+            statements.append(
+                f"CREATE TABLE {child} PARTITION OF {parent} {bound} {below} {clause}"
+            )
             if not last:
-                made += self._declared(child, depth + 1, clause)
-        return made
+                statements += self._declared(child, depth + 1, clause)
+        return statements
 
     def _classic(self) -> str:
         case = self.case
@@ -395,12 +397,12 @@ class Walk:
                 )
                 use = replace(use, bytes=int(str((size or (0,))[0])))
             uses[content] = use
-            wanted = {name: n for name, n in predicted(self.gen, case, use, content).items() if n}
-            if wanted != rows:
+            expected = {name: n for name, n in predicted(self.gen, case, use, content).items() if n}
+            if expected != rows:
                 off = {
-                    k: (wanted.get(k, 0), rows.get(k, 0))
-                    for k in {**wanted, **rows}
-                    if wanted.get(k, 0) != rows.get(k, 0)
+                    k: (expected.get(k, 0), rows.get(k, 0))
+                    for k in {**expected, **rows}
+                    if expected.get(k, 0) != rows.get(k, 0)
                 }
                 self.differences.append(
                     f"{self.gen.name} {case}, {state}, content {content}: (predicted, counted) {off}"
@@ -519,8 +521,8 @@ def test_model_equals_what_was_counted(path: Path) -> None:
     assert {name for name, _, _ in entries} == set(cases)
     for name, state, instances in entries:
         for content, one in instances.items():
-            wanted = predicted(gen, cases[name], Use(**one["use"]), int(content))
-            found = {k: n for k, n in wanted.items() if n}
+            expected = predicted(gen, cases[name], Use(**one["use"]), int(content))
+            found = {k: n for k, n in expected.items() if n}
             assert found == one["counted"], f"{gen.name} {name}, {state}, content {content}"
 
 

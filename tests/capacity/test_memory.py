@@ -35,8 +35,8 @@ def test_sessions_keep_what_is_predicted(
     seen = 0
     measure.skip_unreadable(dsn)
     for touch, own, there in measure.measurements(dsn, shape, LEAVES):
-        said = memory.kept_bytes(FIXTURES[fixture], shape, LEAVES, touch)
-        for counted, predicted in ((own, said.coordinator), (there, said.segment)):
+        prediction = memory.kept_bytes(FIXTURES[fixture], shape, LEAVES, touch)
+        for counted, predicted in ((own, prediction.coordinator), (there, prediction.segment)):
             assert (counted is None) == (predicted is None)
             if counted is not None and predicted is not None:
                 assert predicted / WITHIN <= counted <= predicted * WITHIN, (touch, counted)

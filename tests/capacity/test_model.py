@@ -156,13 +156,13 @@ def test_a_tree_counts_every_relation(
     server, shape = given_
     defaults = data.draw(st.lists(st.booleans(), min_size=len(parts), max_size=len(parts)))
     found = tree(shape, parts, defaults=defaults)
-    level, wanted = 1, {Place.ROOT: 1, Place.INTERMEDIATE: 0, Place.LEAF: 0}
+    level, expected = 1, {Place.ROOT: 1, Place.INTERMEDIATE: 0, Place.LEAF: 0}
     for depth, (n, default) in enumerate(zip(parts, defaults, strict=True), 1):
         level *= n + default
-        wanted[Place.LEAF if depth == len(parts) else Place.INTERMEDIATE] += level
+        expected[Place.LEAF if depth == len(parts) else Place.INTERMEDIATE] += level
     assert {
-        place: sum(n for x, n in found.items() if x.place is place) for place in wanted
-    } == wanted
+        place: sum(n for x, n in found.items() if x.place is place) for place in expected
+    } == expected
     # the cost depends only on the number of relations of each shape
     cost = tree_cost(server, found)
     assert cost.files == sum(relation_files(server, x) * n for x, n in found.items())
@@ -241,7 +241,7 @@ def test_generations_are_found_by_name(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("server", "shape", "said"),
+    ("server", "shape", "message"),
     [
         ("gp5", AOCO_100, "unknown server: gp5"),
         ("pg15", AOCO_100, "PostgreSQL 15 does not support ao_column tables"),
@@ -255,10 +255,10 @@ def test_generations_are_found_by_name(name: str) -> None:
         ),
     ],
 )
-def test_what_no_server_has_is_refused(server: str, shape: Shape, said: str) -> None:
-    with pytest.raises(CatalogError, match=said) as told:
+def test_what_no_server_has_is_refused(server: str, shape: Shape, message: str) -> None:
+    with pytest.raises(CatalogError, match=message) as caught:
         known(server, shape)
-    assert told.value.exit_code is Exit.USAGE
+    assert caught.value.exit_code is Exit.USAGE
 
 
 def test_a_tree_without_levels_is_refused() -> None:

@@ -295,15 +295,15 @@ def test_a_table_that_exists_is_rejected() -> None:
 
 def test_transactions_that_do_not_end() -> None:
     """An open transaction is reported, because psql rolls it back; a file with the files that it includes is one session."""
-    made = "CREATE TABLE t (a int);\n"
+    create = "CREATE TABLE t (a int);\n"
     for text, line in (
-        (f"BEGIN;\n{made}", 1),
-        (f"{made}START TRANSACTION;\nDROP TABLE t;\n", 2),
-        (f"BEGIN;\n{made}COMMIT AND CHAIN;\nDROP TABLE t;\n", 3),
-        (f"\\set AUTOCOMMIT off\n{made}DROP TABLE t;\n", 2),
-        (f"\\set AUTOCOMMIT off\n{made}COMMIT;\nVACUUM;\nDROP TABLE t;\n", 5),
-        (f"\\unset AUTOCOMMIT\n{made}", 2),
-        (f"BEGIN;\n{made}SAVEPOINT s;\nROLLBACK TO s;\n", 1),
+        (f"BEGIN;\n{create}", 1),
+        (f"{create}START TRANSACTION;\nDROP TABLE t;\n", 2),
+        (f"BEGIN;\n{create}COMMIT AND CHAIN;\nDROP TABLE t;\n", 3),
+        (f"\\set AUTOCOMMIT off\n{create}DROP TABLE t;\n", 2),
+        (f"\\set AUTOCOMMIT off\n{create}COMMIT;\nVACUUM;\nDROP TABLE t;\n", 5),
+        (f"\\unset AUTOCOMMIT\n{create}", 2),
+        (f"BEGIN;\n{create}SAVEPOINT s;\nROLLBACK TO s;\n", 1),
     ):
         report = check(text, server="postgres18")
         places = [f.line for f in report.findings if f.finding.rule == "open-transaction"]
@@ -311,11 +311,11 @@ def test_transactions_that_do_not_end() -> None:
         assert not report.total.complete
         assert "cost-unknown" not in {f.finding.rule for f in report.findings}
     for text in (
-        f"BEGIN;\n{made}COMMIT;\n",
-        f"\\set AUTOCOMMIT off\n{made}COMMIT;\n",
-        f"\\set AUTOCOMMIT off\n\\set AUTOCOMMIT on\n{made}",
-        f"\\set AUTOCOMMIT\n{made}",
-        f"BEGIN;\n{made}\\r\nROLLBACK;\n",
+        f"BEGIN;\n{create}COMMIT;\n",
+        f"\\set AUTOCOMMIT off\n{create}COMMIT;\n",
+        f"\\set AUTOCOMMIT off\n\\set AUTOCOMMIT on\n{create}",
+        f"\\set AUTOCOMMIT\n{create}",
+        f"BEGIN;\n{create}\\r\nROLLBACK;\n",
         "CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM 1; END $$;\n",
         "DO $$ BEGIN; END $$;",
     ):
@@ -324,13 +324,13 @@ def test_transactions_that_do_not_end() -> None:
 
 def test_what_a_session_without_autocommit_rolls_back() -> None:
     """With AUTOCOMMIT off, the first statement begins a transaction, which ROLLBACK undoes."""
-    made = "CREATE TABLE {} (a int);\n"
+    create = "CREATE TABLE {} (a int);\n"
     report = check(
         "\\set AUTOCOMMIT off\n"
-        + made.format("t")
-        + made.format("u")
+        + create.format("t")
+        + create.format("u")
         + "ROLLBACK;\n"
-        + made.format("t")
+        + create.format("t")
         + "COMMIT;\n",
         server="postgres18",
     )
@@ -347,32 +347,32 @@ def test_a_query_buffer_that_is_reset() -> None:
 
 
 def test_what_is_temporary_ends_with_its_session() -> None:
-    made = "CREATE TEMP TABLE t (a int);\nCREATE TEMP VIEW v AS SELECT a FROM t;\n"
-    sources = [Source(made, "1.sql"), Source(made, "2.sql")]
+    create = "CREATE TEMP TABLE t (a int);\nCREATE TEMP VIEW v AS SELECT a FROM t;\n"
+    sources = [Source(create, "1.sql"), Source(create, "2.sql")]
     assert list(run(sources, Settings(server="postgres18")).findings) == []
 
 
 def test_a_block_that_goes_on_behind_an_error() -> None:
     """A statement whose error the block catches is not reported: the error may be intended."""
     change = "ALTER TABLE t ADD PRIMARY KEY (a)"
-    made = "CREATE TABLE t (a int PRIMARY KEY);\n"
+    create = "CREATE TABLE t (a int PRIMARY KEY);\n"
     for text, there in (
         (f"DO $$ BEGIN {change}; EXCEPTION WHEN others THEN NULL; END $$;", False),
         (f"DO $$ BEGIN {change}; END $$;", True),
     ):
-        assert ("rejected-statement" in fired(made + text, server="postgres18")) is there, text
+        assert ("rejected-statement" in fired(create + text, server="postgres18")) is there, text
 
 
 def test_another_database_has_other_tables() -> None:
     r"""After \connect to another database, a table is not assumed to exist there."""
-    made = "CREATE TABLE t (a int);\n"
+    create = "CREATE TABLE t (a int);\n"
     for between, there in (("\\c other\n", False), ("\\c\n", True), ("\\c - alice\n", True)):
-        rules = fired(made + between + made, server="postgres18")
+        rules = fired(create + between + create, server="postgres18")
         assert ("rejected-statement" in rules) is there, between
 
 
 def test_rewritten_leaves_include_partitions_that_a_statement_named() -> None:
-    made = f"CREATE TABLE t (a int, d date) {AO_ROW} DISTRIBUTED BY (a) {MONTHLY};"
+    create = f"CREATE TABLE t (a int, d date) {AO_ROW} DISTRIBUTED BY (a) {MONTHLY};"
     on_greenplum = "CREATE TABLE x (LIKE t_1_prt_2) DISTRIBUTED BY (a);"
     on_postgres = (
         "CREATE TABLE t (a int, b int) PARTITION BY RANGE (b);"
@@ -382,8 +382,8 @@ def test_rewritten_leaves_include_partitions_that_a_statement_named() -> None:
     )
     change = "ALTER TABLE t ALTER COLUMN a TYPE bigint;"
     for server, before, leaves in (
-        ("greenplum7", made, 12),
-        ("greenplum7", made + on_greenplum, 12),
+        ("greenplum7", create, 12),
+        ("greenplum7", create + on_greenplum, 12),
         ("postgres15", on_postgres, 2),
     ):
         (found,) = [
@@ -443,7 +443,7 @@ def test_ignore_needs_a_reason_and_counts() -> None:
     assert {f.finding.rule for f in in_string.findings} == {"distribution-missing"}
 
 
-def test_budget_of_the_whole_change() -> None:
+def test_budget_of_all_statements() -> None:
     sql = "".join(
         f"CREATE TABLE t{i} (a int, d date) DISTRIBUTED BY (a) {MONTHLY};\n" for i in range(3)
     )
@@ -535,7 +535,7 @@ def severities(sql: str, rule: str, **settings: object) -> list[tuple[int, str]]
     ]
 
 
-def test_memory_is_told_where_a_limit_is_crossed() -> None:
+def test_memory_is_reported_where_a_limit_is_crossed() -> None:
     """Memory is reported once, not at every later statement; from 1 GB on as a warning."""
 
     def add(n: int) -> str:
@@ -564,7 +564,7 @@ def test_partitions_that_are_tables_of_their_own(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(limits, "LEAVES_PER_TABLE", replace(limits.LEAVES_PER_TABLE, value=5))
     root = "CREATE TABLE t (a int, b int) PARTITION BY RANGE (a);"
     below = of("t", "m", 9, "PARTITION BY RANGE (b)") + of("m", "m1", 1) + of("m", "m2", 2)
-    for name, sql, told in (
+    for name, sql, expected in (
         ("flat", root + "".join(of("t", f"p{n}", n) for n in range(8)), [7]),
         ("five", root + "".join(of("t", f"p{n}", n) for n in range(5)), []),
         # line 1: root; lines 2 to 4: a subtree with two leaves; lines 5 to 7: 3 leaves; line 8: the sixth leaf
@@ -593,7 +593,7 @@ def test_partitions_that_are_tables_of_their_own(monkeypatch: pytest.MonkeyPatch
     ):
         assert [
             n for n, _ in severities(sql, "leaves-over-guideline", server="postgres17")
-        ] == told, name
+        ] == expected, name
 
 
 def test_a_budget_counts_partitions_that_are_separate_tables() -> None:

@@ -48,7 +48,7 @@ CASES = {
 
 @pytest.mark.parametrize("server", ["gp6", "gp7", "pg15", "pg19"])
 @pytest.mark.parametrize("sql", CASES)
-def test_statements_over_a_whole_table(sql: str, server: str) -> None:
+def test_statements_on_all_partitions(sql: str, server: str) -> None:
     action, columns, indexes, times = CASES[sql]
     before = GREENPLUM if server.startswith("gp") else POSTGRES
     report = checked(f"{before}{sql};", server)
@@ -87,12 +87,12 @@ def test_statements_of_greenplum(server: str) -> None:
 
 def test_partitions_that_are_tables_of_their_own() -> None:
     report = checked(POSTGRES + "DROP TABLE t3;", "pg15")
-    root, *leaves, gone = report.statements
+    root, *leaves, drop = report.statements
     assert root.seconds == pytest.approx(expected("pg15", Action.CREATE, 1), abs=1e-4)
     # all in one session: together they take as long as one CREATE with all leaves
     together = sum(one.seconds or 0 for one in (root, *leaves))
     assert together == pytest.approx(expected("pg15", Action.CREATE, 20), rel=0.05)
-    assert gone.seconds == pytest.approx(expected("pg15", Action.DROP_PARTITION, 20), rel=0.05)
+    assert drop.seconds == pytest.approx(expected("pg15", Action.DROP_PARTITION, 20), rel=0.05)
 
 
 def test_no_time_for_what_is_not_ddl() -> None:
@@ -198,8 +198,8 @@ def test_several_tables_add_up() -> None:
 
 
 def test_statements_on_one_partition() -> None:
-    whole = seconds(GREENPLUM + "CREATE INDEX ON t (k);", "gp6")
-    assert seconds(GREENPLUM + "CREATE INDEX ON t_1_prt_2 (k);", "gp6") < whole / 10
+    all_partitions = seconds(GREENPLUM + "CREATE INDEX ON t (k);", "gp6")
+    assert seconds(GREENPLUM + "CREATE INDEX ON t_1_prt_2 (k);", "gp6") < all_partitions / 10
     attach = "CREATE TABLE x (k int, note text);ALTER TABLE t ATTACH PARTITION x FOR VALUES FROM (100) TO (101);"
     assert seconds(POSTGRES + attach, "pg15") == pytest.approx(
         expected("pg15", Action.ADD, 20), rel=0.05

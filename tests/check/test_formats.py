@@ -159,7 +159,7 @@ def test_folders_globs_placeholders_and_order(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "made"),
+    ("given", "tables"),
     [
         ((), {"everywhere", "prod", "not_test", "either", "version2"}),
         (("--set", "liquibase.contexts=prod"), {"everywhere", "prod", "not_test", "version2"}),
@@ -176,7 +176,7 @@ def test_folders_globs_placeholders_and_order(here: Path) -> None:
     ],
 )
 def test_contexts_and_labels_of_liquibase(
-    here: Path, given: tuple[str, ...], made: set[str]
+    here: Path, given: tuple[str, ...], tables: set[str]
 ) -> None:
     """As in Liquibase, all changesets run if no contexts and no label filter are set, and a changeset without a context always runs."""
     heads = {
@@ -191,7 +191,7 @@ def test_contexts_and_labels_of_liquibase(
     )
     (here / "all.sql").write_text("--liquibase formatted sql\n" + text)
     report = json.loads(call("all.sql", "--server", "postgres15", "--format", "json", *given)[1])
-    assert {s["table"] for s in report["statements"]} == made
+    assert {s["table"] for s in report["statements"]} == tables
     (here / "liquibase.properties").write_text("liquibase.command.contexts = test\n")
     report = json.loads(call("all.sql", "--server", "postgres15", "--format", "json")[1])
     assert {s["table"] for s in report["statements"]} == {"everywhere", "version2"}
@@ -215,13 +215,13 @@ def test_files_that_psql_reads_and_files_that_nobody_reads(here: Path) -> None:
     assert code == 1
     assert report["total"]["leaves"] == 3  # each file is counted once
     assert report["total"]["complete"] is False
-    said = [
+    titles = [
         f["finding"]["title"] for f in report["findings"] if f["finding"]["rule"] == "file-not-read"
     ]
-    assert len(said) == 3
-    assert "includes itself" in " ".join(said)
-    assert "cannot read" in " ".join(said)
-    assert "a Liquibase changelog" in " ".join(said)
+    assert len(titles) == 3
+    assert "includes itself" in " ".join(titles)
+    assert "cannot read" in " ".join(titles)
+    assert "a Liquibase changelog" in " ".join(titles)
     assert any("gexec" in reason for s in report["statements"] for reason in s["unknown"])
 
 

@@ -18,7 +18,7 @@ from gpcatalog.dialect.script import Source
 from gpcatalog.errors import CatalogError
 from tests.check.test_formats import app, call, git
 from tests.conftest import fresh_database
-from tests.migration.made import asked
+from tests.migration.made import fetch
 from tests.program import PSQL
 
 SCRIPTS = {
@@ -81,7 +81,7 @@ def test_as_psql(name: str, pg_dsn: str, tmp_path: Path) -> None:
     dsn = fresh_database(pg_dsn, "ddl_variables")
     (tmp_path / "f.sql").write_text(text)
     count = "SELECT (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_attribute)"
-    ((classes, attributes),) = asked(dsn, count)
+    ((classes, attributes),) = fetch(dsn, count)
     given = [word for pair in values.items() for word in ("-v", "=".join(pair))]
     done = subprocess.run(
         [PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", *given, "-d", dsn, "-f", tmp_path / "f.sql"],
@@ -90,7 +90,7 @@ def test_as_psql(name: str, pg_dsn: str, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    ((classes_after, attributes_after),) = asked(dsn, count)
+    ((classes_after, attributes_after),) = fetch(dsn, count)
     report = checked(text, values)
     assert [
         f.finding.title

@@ -174,8 +174,8 @@ class Maker:
             "sql_body": lambda: "return 1", "old_aggregate_option": lambda: self.pick("basetype = int", "sfunc = f"), "operator_option": lambda: "x = y",
             "column_ref": self.name, "variable": lambda: self.pick("a", "a.b"), "ident": lambda: self.pick("a", "zz"), "role": lambda: self.pick("r", "public"),
         }  # fmt: skip
-        made = simple.get(name)
-        return made() if made is not None else self.pick("a", "b", "t1")
+        generate = simple.get(name)
+        return generate() if generate is not None else self.pick("a", "b", "t1")
 
     def constant(self) -> str:
         return self.pick(

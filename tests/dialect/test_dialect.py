@@ -33,19 +33,19 @@ CASES = [(file, server) for file in FILES for server in servers(file.read_text()
 @pytest.mark.parametrize(("file", "server"), CASES, ids=lambda x: getattr(x, "stem", x))
 def test_corpus(file: Path, server: str) -> None:
     text = file.read_text()
-    wanted = editions(server)
-    outcomes = [s.outcome for s in statements(Source(text, str(file)), wanted)]
+    grammars = editions(server)
+    outcomes = [s.outcome for s in statements(Source(text, str(file)), grammars)]
     if file.stem.startswith("refused"):
         assert set(outcomes) == {Outcome.ERROR}
         return
     assert set(outcomes) == {Outcome.TYPED}
     lines = []
-    for statement in statements(Source(text, str(file)), wanted):
+    for statement in statements(Source(text, str(file)), grammars):
         tree = statement.tree
         assert tree is not None
         assert tree.find(exp.Command) is None
         written = Greenplum().generate(tree)
-        again, _ = read_statement(scan(written, 0, WORDS)[0], wanted)
+        again, _ = read_statement(scan(written, 0, WORDS)[0], grammars)
         assert again == tree, written
         lines.append(f"{statement.place.line}: {outline(tree)}")
     assert not any("form=STDIN" in line for line in lines[:-1]), "what follows it is its data"

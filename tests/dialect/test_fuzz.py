@@ -62,7 +62,7 @@ def test_any_text_is_read(text: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(["gp6", "gp7", "pg15", "pg19"]), st.booleans())
-def test_made_statements_round_trip(seed: int, server: str, damaged: bool) -> None:
+def test_generated_statements_round_trip(seed: int, server: str, damaged: bool) -> None:
     maker = Maker(edition(server), seed)
     sql = maker.statement()
     if damaged:

@@ -21,8 +21,8 @@ from tests.recorded import read as entries_of
 from .synthesis import Maker
 from .test_dialect import FILES
 
-MADE = 3000  # random statements for a server; half of them damaged
-KEPT = 4  # one in this number of random statements is recorded, and all statements of the corpus
+RANDOM_STATEMENTS = 3000  # random statements for a server; half of them damaged
+SHARE = 4  # one in this number of random statements is recorded, and all statements of the corpus
 _PIECES = [
     line.split(" | ")[0]
     for line in (Path(__file__).parent / "accepted_differences.txt").read_text().splitlines()
@@ -88,10 +88,10 @@ def corpus() -> Iterator[str]:
             yield text[piece.start : piece.end]
 
 
-def made(server: str) -> Iterator[str]:
+def random_statements(server: str) -> Iterator[str]:
     """Random statements that follow the synopses of the server; every second one is damaged."""
     maker = Maker(editions(server)[0], seed=2024)
-    for number in range(MADE):
+    for number in range(RANDOM_STATEMENTS):
         sql = maker.statement()
         if number % 2:
             sql = maker.damage(sql)
@@ -103,9 +103,9 @@ def check(dsn: str, server: str) -> None:
     oracle = Oracle(dsn)
     recording = Recording("grammar", server, oracle.banner)
     problems = [agree(oracle, sql, server, recording) for sql in corpus()]
-    for number, sql in enumerate(made(server)):
-        kept = recording if number // 2 % KEPT == 0 else None
-        problems.append(agree(oracle, sql, server, kept))
+    for number, sql in enumerate(random_statements(server)):
+        recorder = recording if number // 2 % SHARE == 0 else None
+        problems.append(agree(oracle, sql, server, recorder))
     compared, problems = len(problems), [p for p in problems if p]
     print(f"{server}: {compared} statements compared, {len(problems)} differ", *problems, sep="\n")
     # random damage sometimes finds special cases of LALR conflicts; a regression would cause many differences

@@ -115,7 +115,7 @@ def test_reading_goes_on_after_an_error() -> None:
     assert [s.outcome for s in found][:2] == [Outcome.ERROR, Outcome.TYPED]
 
 
-def test_unknown_kinds_are_said_not_to_be_understood() -> None:
+def test_unknown_kinds_are_not_understood() -> None:
     (one,) = read("CREATE WIDGET w;", "pg17")
     assert one.outcome is Outcome.NOT_UNDERSTOOD
     # the grammars of Greenplum 6 and 7 are complete: the server rejects statements that are not in them

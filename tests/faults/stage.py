@@ -26,7 +26,7 @@ DATABASE = "faults"
 
 
 @dataclass
-class Said:
+class Result:
     """The result of a command. code: exit code, negative if a signal killed the command."""
 
     code: int
@@ -163,7 +163,7 @@ def start(*words: str, home: Path, **env: str) -> subprocess.Popen[str]:
     )
 
 
-def end(child: subprocess.Popen[str], seconds: float = 180) -> Said:
+def end(child: subprocess.Popen[str], seconds: float = 180) -> Result:
     """Wait for the end of a command and return its result; a command that hangs fails the test."""
     try:
         out, err = child.communicate(timeout=seconds)
@@ -171,19 +171,19 @@ def end(child: subprocess.Popen[str], seconds: float = 180) -> Said:
         child.kill()
         child.communicate()
         pytest.fail(f"gpcatalog still hangs after {seconds} s")
-    return Said(child.returncode, out, err)
+    return Result(child.returncode, out, err)
 
 
-def run(*words: str, home: Path, **env: str) -> Said:
+def run(*words: str, home: Path, **env: str) -> Result:
     try:
-        said = program.run(
+        result = program.run(
             *words,
             timeout=180,
             env={**os.environ, "GPCATALOG_HOME": str(home), "COLUMNS": "80", **env},
         )
     except subprocess.TimeoutExpired:
         pytest.fail("gpcatalog still hangs after 180 s")
-    return Said(said.returncode, said.stdout, said.stderr)
+    return Result(result.returncode, result.stdout, result.stderr)
 
 
 def interrupting(

@@ -24,7 +24,7 @@ from psycopg.conninfo import make_conninfo
 from gpcatalog.store import series
 from tests.faults import stage as faults
 from tests.faults.proxy import Proxy
-from tests.faults.stage import SERVERS, Said, Stage
+from tests.faults.stage import SERVERS, Result, Stage
 
 TABLE = Path(__file__).parent.parent.parent / "fixtures" / "faults.md"
 MOMENTS = [
@@ -44,19 +44,19 @@ def rows() -> dict[str, tuple[int, str]]:
     return found
 
 
-def hold(said: Said, fault: str) -> None:
+def hold(result: Result, fault: str) -> None:
     """Check that the exit code is that of the table, and that the output contains each text in backquotes of the table."""
     code, text = rows()[fault]
-    assert (said.code if said.code >= 0 else 128 - said.code) == code, (
-        said.code,
-        said.err[-800:],
-        said.out[-300:],
+    assert (result.code if result.code >= 0 else 128 - result.code) == code, (
+        result.code,
+        result.err[-800:],
+        result.out[-300:],
     )
     for words in re.findall(r"`([^`]+)`", text):
-        assert words in said.err + said.out, (words, said.err[-800:], said.out[-800:])
-    if said.code > 0:
-        said.one_message(said.code, printed="already written: " in said.err)
-    assert "Traceback" not in said.err
+        assert words in result.err + result.out, (words, result.err[-800:], result.out[-800:])
+    if result.code > 0:
+        result.one_message(result.code, printed="already written: " in result.err)
+    assert "Traceback" not in result.err
 
 
 def test_the_table_is_about_these_tests() -> None:
@@ -94,10 +94,10 @@ def nothing_left(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
 def test_segment_down_before(cluster: Stage, home: Path) -> None:
     cluster.owner.stop_instance(2, "immediate")
     try:
-        said = faults.run("audit", cluster.dsn, "--verbose", home=home)
+        result = faults.run("audit", cluster.dsn, "--verbose", home=home)
     finally:
         cluster.owner.start_instance(2)
-    hold(said, "a segment is down before the audit starts")
+    hold(result, "a segment is down before the audit starts")
 
 
 @pytest.mark.parametrize("moment", ["segment_class_counts", "relations", "scan_class_dispatched"])
@@ -106,18 +106,18 @@ def test_segment_dies_during(cluster: Stage, home: Path, moment: str) -> None:
         cluster.port, moment, lambda _: cluster.owner.stop_instance(1, "immediate")
     ) as proxy:
         try:
-            said = faults.run("audit", cluster.through(proxy.port), "--verbose", home=home)
+            result = faults.run("audit", cluster.through(proxy.port), "--verbose", home=home)
         finally:
             cluster.owner.start_instance(1)
         assert moment in proxy.passed
-    hold(said, "a segment fails during the audit")
+    hold(result, "a segment fails during the audit")
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_server_restarts_during(stage: Stage, home: Path, moment: str) -> None:
     with Proxy(stage.port, moment, lambda _: stage.restart()) as proxy:
-        said = faults.run("audit", stage.through(proxy.port), home=home)
-    hold(said, "the coordinator or the server restarts during the audit")
+        result = faults.run("audit", stage.through(proxy.port), home=home)
+    hold(result, "the coordinator or the server restarts during the audit")
 
 
 @pytest.mark.long
@@ -125,22 +125,24 @@ def test_server_restarts_during(stage: Stage, home: Path, moment: str) -> None:
 def test_network_is_cut(stage: Stage, home: Path, moment: str) -> None:
     """The network discards all data without an error."""
     with Proxy(stage.port, moment, lambda p: p.swallowing.set()) as proxy:
-        said = faults.run("audit", stage.through(proxy.port), "--statement-timeout", "1", home=home)
-    hold(said, "the network fails during the audit without a reset")
+        result = faults.run(
+            "audit", stage.through(proxy.port), "--statement-timeout", "1", home=home
+        )
+    hold(result, "the network fails during the audit without a reset")
 
 
 def test_network_swallows_the_greeting(stage: Stage, home: Path) -> None:
     with Proxy(stage.port) as proxy:
         proxy.swallowing.set()
-        said = faults.run("audit", stage.through(proxy.port), home=home, PGCONNECT_TIMEOUT="2")
-    hold(said, "the network fails before the server answers")
+        result = faults.run("audit", stage.through(proxy.port), home=home, PGCONNECT_TIMEOUT="2")
+    hold(result, "the network fails before the server answers")
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_connection_is_reset(stage: Stage, home: Path, moment: str) -> None:
     with Proxy(stage.port, moment, lambda p: p.hang_up()) as proxy:
-        said = faults.run("audit", stage.through(proxy.port), home=home)
-    hold(said, "the connection is reset")
+        result = faults.run("audit", stage.through(proxy.port), home=home)
+    hold(result, "the connection is reset")
 
 
 @pytest.mark.parametrize(
@@ -166,12 +168,12 @@ def test_idle_sessions_are_ended(stage: Stage, home: Path, moment: str, before: 
         owner.execute(f"ALTER DATABASE {faults.DATABASE} SET idle_session_timeout = 100".encode())
         try:
             with Proxy(stage.port, moment, hold_back) as proxy:
-                said = faults.run("audit", stage.through(proxy.port), home=home)
+                result = faults.run("audit", stage.through(proxy.port), home=home)
         finally:
             owner.execute(f"ALTER DATABASE {faults.DATABASE} RESET idle_session_timeout".encode())
         assert proxy.passed.count(moment) > 1
     hold(
-        said,
+        result,
         "the database ends idle sessions sooner than a network answers (PostgreSQL 14 and later)",
     )
 
@@ -192,31 +194,31 @@ def test_transactions_are_ended(stage: Stage, home: Path) -> None:
         owner.execute(f"ALTER DATABASE {faults.DATABASE} SET transaction_timeout = 200".encode())
         try:
             with Proxy(stage.port, "server", hold_back) as proxy:
-                said = faults.run("audit", stage.through(proxy.port), home=home)
+                result = faults.run("audit", stage.through(proxy.port), home=home)
         finally:
             owner.execute(f"ALTER DATABASE {faults.DATABASE} RESET transaction_timeout".encode())
         assert proxy.passed.count("server") > 1
-    assert said.code == 0, said.err
+    assert result.code == 0, result.err
 
 
 @pytest.mark.parametrize(("words", "fault", "status"), [
     (("--lock-timeout", "0.3"), "AccessExclusiveLock on a catalog, lock timeout", "busy"),
     (("--lock-timeout", "60", "--statement-timeout", "0.7"), "AccessExclusiveLock on a catalog, statement timeout", "timed out"),
 ])  # fmt: skip
-def test_catalog_held(
+def test_catalog_locked(
     stage: Stage, home: Path, words: tuple[str, ...], fault: str, status: str
 ) -> None:
     with psycopg.connect(stage.dsn) as holder:
         holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
-        said = faults.run("audit", stage.dsn, "--format", "json", *words, home=home)
+        result = faults.run("audit", stage.dsn, "--format", "json", *words, home=home)
         holder.rollback()
-    hold(said, fault)
-    lost = [c for c in json.loads(said.out)["coverage"] if c["status"] != "read"]
+    hold(result, fault)
+    lost = [c for c in json.loads(result.out)["coverage"] if c["status"] != "read"]
     assert any(c["status"] == status and "pg_depend" in c["probe"] for c in lost), lost
 
 
 @pytest.mark.parametrize("stage", ["gp6", "gp7"], indirect=True)
-def test_catalog_held_on_one_segment(stage: Stage, home: Path) -> None:
+def test_catalog_locked_on_one_segment(stage: Stage, home: Path) -> None:
     """A catalog locked on one segment, as by VACUUM FULL in utility mode, must not make the audit wait.
 
     The segments of Greenplum 6 ignore lock_timeout.
@@ -230,45 +232,45 @@ def test_catalog_held_on_one_segment(stage: Stage, home: Path) -> None:
         make_conninfo(stage.dsn, port=port, options=f"-c {role}=utility")
     ) as holder:
         holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
-        said = faults.run(
+        result = faults.run(
             "audit", stage.dsn, "--format", "json", "--lock-timeout", "0.3", home=home
         )
         holder.rollback()
-    hold(said, "AccessExclusiveLock on a catalog, lock timeout")
-    lost = [c for c in json.loads(said.out)["coverage"] if c["status"] != "read"]
+    hold(result, "AccessExclusiveLock on a catalog, lock timeout")
+    lost = [c for c in json.loads(result.out)["coverage"] if c["status"] != "read"]
     assert not [c for c in lost if c["status"] == "timed out"], lost  # no wait until the timeout
     assert {c["status"] for c in lost if c["probe"] == "segment_catalog_rows pg_depend"} == {
         "busy"
     }, lost
 
 
-def test_pg_class_held(stage: Stage, home: Path) -> None:
+def test_pg_class_locked(stage: Stage, home: Path) -> None:
     """With a lock on pg_class, no session can be opened; this is reported after the connection timeout or the lock timeout."""
     with psycopg.connect(stage.dsn) as holder:
         holder.execute("LOCK TABLE pg_catalog.pg_class IN ACCESS EXCLUSIVE MODE")
-        said = faults.run(
+        result = faults.run(
             "audit", stage.dsn, "--lock-timeout", "0.3", home=home, PGCONNECT_TIMEOUT="3"
         )
         holder.rollback()
-    hold(said, "AccessExclusiveLock on pg_class")
+    hold(result, "AccessExclusiveLock on pg_class")
 
 
-def test_pg_proc_held(stage: Stage, home: Path) -> None:
+def test_pg_proc_locked(stage: Stage, home: Path) -> None:
     """With a lock on pg_proc, the session can be opened, but its first statement waits."""
     with psycopg.connect(stage.dsn) as holder:
         holder.execute("LOCK TABLE pg_catalog.pg_proc IN ACCESS EXCLUSIVE MODE")
-        said = faults.run("audit", stage.dsn, "--lock-timeout", "0.3", home=home)
+        result = faults.run("audit", stage.dsn, "--lock-timeout", "0.3", home=home)
         holder.rollback()
-    hold(said, "AccessExclusiveLock on pg_proc or pg_namespace, which every statement needs")
+    hold(result, "AccessExclusiveLock on pg_proc or pg_namespace, which every statement needs")
 
 
-def test_leaf_held(stage: Stage, home: Path) -> None:
+def test_leaf_locked(stage: Stage, home: Path) -> None:
     with psycopg.connect(stage.dsn) as holder:
         holder.execute(f"LOCK TABLE {stage.leaf} IN ACCESS EXCLUSIVE MODE".encode())
-        said = faults.run("audit", stage.dsn, "--format", "json", home=home)
+        result = faults.run("audit", stage.dsn, "--format", "json", home=home)
         holder.rollback()
-    hold(said, "AccessExclusiveLock on a leaf")
-    assert json.loads(said.out)["census"]["leaves"] == 20
+    hold(result, "AccessExclusiveLock on a leaf")
+    assert json.loads(result.out)["census"]["leaves"] == 20
 
 
 def test_disk_full(stage: Stage, home: Path) -> None:
@@ -280,8 +282,8 @@ def test_disk_full(stage: Stage, home: Path) -> None:
         check=False,
         stdin=subprocess.DEVNULL,
     )
-    said = Said(child.returncode, child.stdout, child.stderr)
-    hold(said, "the disk of the snapshot is full")
+    result = Result(child.returncode, child.stdout, child.stderr)
+    hold(result, "the disk of the snapshot is full")
     assert not list(home.rglob("*.gpcatalog"))
 
 
@@ -308,7 +310,7 @@ def test_file_system_full(stage: Stage, tmp_path: Path, home: Path) -> None:
     )
     if "unshare" in child.stderr or "mount:" in child.stderr:
         pytest.skip(f"no mount namespace here: {child.stderr.strip()}")
-    hold(Said(child.returncode, child.stdout, child.stderr), "the disk of the snapshot is full")
+    hold(Result(child.returncode, child.stdout, child.stderr), "the disk of the snapshot is full")
 
 
 def test_output_full(stage: Stage, home: Path) -> None:
@@ -320,7 +322,8 @@ def test_output_full(stage: Stage, home: Path) -> None:
             check=False,
         )
     hold(
-        Said(child.returncode, "", child.stderr.decode()), "the disk of the standard output is full"
+        Result(child.returncode, "", child.stderr.decode()),
+        "the disk of the standard output is full",
     )
     assert len(faults.stored(home)) == 1
 
@@ -334,7 +337,7 @@ def test_folder_full(stage: Stage, home: Path, tmp_path: Path) -> None:
         capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     hold(
-        Said(child.returncode, child.stdout, child.stderr),
+        Result(child.returncode, child.stdout, child.stderr),
         "the disk of the output folder of `migrate` is full",
     )
     assert [p.name for p in tmp_path.iterdir()] == ["plan.json"]
@@ -355,9 +358,9 @@ def test_signal_at_a_probe(stage: Stage, home: Path, number: signal.Signals, mom
     children: list[subprocess.Popen[str]] = []
     with Proxy(stage.port, moment, faults.interrupting(lambda: children[0], number)) as proxy:
         children.append(faults.start("audit", stage.through(proxy.port), home=home))
-        said = faults.end(children[0])
+        result = faults.end(children[0])
         assert moment in proxy.passed
-    hold(said, SIGNALS[number])
+    hold(result, SIGNALS[number])
     assert not list(home.rglob("*.gpcatalog"))
     swept(home)
 
@@ -370,17 +373,17 @@ def test_signal_at_random(stage: Stage, home: Path, seed: int) -> None:
     child = faults.start("audit", stage.dsn, home=home)
     time.sleep(draw.uniform(0.3, 3.5))
     child.send_signal(number)
-    said = faults.end(child)
-    if said.code == 0:
+    result = faults.end(child)
+    if result.code == 0:
         return  # the command had ended before the signal
-    if said.code == -number and number != signal.SIGKILL:
+    if result.code == -number and number != signal.SIGKILL:
         # Python had not started completely
-        assert said.out == ""
+        assert result.out == ""
         assert not faults.stored(home)
         return
-    if "already written: " in said.err:
+    if "already written: " in result.err:
         assert len(faults.stored(home)) == 1
-    hold(said, SIGNALS[number])
+    hold(result, SIGNALS[number])
     swept(home)
 
 
@@ -390,7 +393,9 @@ def swept(home: Path) -> None:
     for place in places:
         from tests.growth import made
 
-        made.write(place / "other", made.Made(tables=[made.Table("t", 20000, range(20))])).unlink()
+        made.write(
+            place / "other", made.SnapshotSpec(tables=[made.Table("t", 20000, range(20))])
+        ).unlink()
     assert list(series.snapshots()) == [] or all(p.bytes for p in series.snapshots())
 
 
@@ -398,8 +403,8 @@ def test_two_audits_at_once(stage: Stage, home: Path) -> None:
     """Two audits that start in the same second write two complete files to one series, and `growth` can read them."""
     both = [faults.start("audit", stage.dsn, home=home) for _ in range(2)]
     ended = [faults.end(child) for child in both]
-    for said in ended:
-        hold(said, "two audits of one database at the same time")
+    for result in ended:
+        hold(result, "two audits of one database at the same time")
     assert len(faults.stored(home)) == 2
     assert len(list(series.snapshots())) == 2
     assert faults.run("growth", stage.dsn, home=home).code == 0

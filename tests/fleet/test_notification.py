@@ -35,7 +35,7 @@ class Program:
     def command(self, code: int = 0) -> str:
         return f"'{sys.executable}' '{self.file}' '{self.received}' {code}"
 
-    def taken(self) -> list[dict[str, Any]]:
+    def take(self) -> list[dict[str, Any]]:
         """Return the notifications received so far, and delete them."""
         files = sorted(self.received.iterdir(), key=lambda f: int(f.stem))
         found = [json.loads(f.read_text()) for f in files]
@@ -63,10 +63,10 @@ def test_it_runs_when_the_state_changes(own_server: PrivateServer, program: Prog
     dsn = own_server.conninfo("postgres")
 
     def audit() -> list[dict[str, Any]]:
-        said = run("audit", dsn, "--notify-command", program.command(), "--format", "json")
-        assert said.returncode == 0, said.stderr
-        assert json.loads(said.stdout)["schema"].startswith("gpcatalog.audit/")
-        return program.taken()
+        result = run("audit", dsn, "--notify-command", program.command(), "--format", "json")
+        assert result.returncode == 0, result.stderr
+        assert json.loads(result.stdout)["schema"].startswith("gpcatalog.audit/")
+        return program.take()
 
     (first,) = audit()
     assert first["schema"] == "gpcatalog.notification/1"
@@ -76,9 +76,9 @@ def test_it_runs_when_the_state_changes(own_server: PrivateServer, program: Prog
     assert first["new"][0]["remedy"]
     assert audit() == []
     autovacuum(own_server, "on")
-    (gone,) = audit()
-    assert (gone["before"], gone["state"], gone["new"]) == ("warning", "ok", [])
-    assert rules(gone["gone"]) == ["autovacuum-off"]
+    (resolved,) = audit()
+    assert (resolved["before"], resolved["state"], resolved["new"]) == ("warning", "ok", [])
+    assert rules(resolved["gone"]) == ["autovacuum-off"]
     assert audit() == []
 
 
@@ -89,10 +89,10 @@ def test_a_failure_is_reported_and_repeated(own_server: PrivateServer, program: 
     assert failed.returncode == 3
     assert "WARNING" in failed.stdout
     assert "the notification command failed with 7: noise on standard output" in failed.stderr
-    assert len(program.taken()) == 1
+    assert len(program.take()) == 1
     # each command has its own state; the same command is called again
     assert run(*words, program.command(7)).returncode == 3
-    assert len(program.taken()) == 1
+    assert len(program.take()) == 1
 
 
 def test_a_server_that_is_down_is_news_and_hides_no_problem(
@@ -105,7 +105,7 @@ def test_a_server_that_is_down_is_news_and_hides_no_problem(
         conninfo = psycopg.conninfo.make_conninfo(**(place | {"port": port}))
         file.write_text(f'[cluster.one]\nconninfo = "{conninfo}"\ndatabases = ["postgres"]\n')
         run("audit", "--config", str(file), "--notify-command", program.command())
-        return program.taken()
+        return program.take()
 
     (first,) = audit(place["port"])
     assert rules(first["new"]) == ["autovacuum-off"]
@@ -118,14 +118,14 @@ def test_a_server_that_is_down_is_news_and_hides_no_problem(
 
 
 def test_one_database_that_is_down(program: Program) -> None:
-    said = run(
+    result = run(
         "audit",
         f"host=127.0.0.1 port={free_port()} dbname=x",
         "--notify-command",
         program.command(),
     )
-    one_message(said, 3, "cannot connect")
-    (down,) = program.taken()
+    one_message(result, 3, "cannot connect")
+    (down,) = program.take()
     assert rules(down["new"]) == ["unread"]
 
 
@@ -140,7 +140,7 @@ def test_all_databases_of_a_server_that_goes_and_comes(
             own_server.stop()
         dsn = psycopg.conninfo.make_conninfo(**place)
         run("audit", dsn, "--all-databases", "--notify-command", program.command())
-        return program.taken()
+        return program.take()
 
     (first,) = audit(up=True)
     assert rules(first["new"]) == ["autovacuum-off"]
@@ -154,12 +154,12 @@ def test_all_databases_of_a_server_that_goes_and_comes(
 
 
 def test_the_first_error_is_reported_when_the_program_fails_too(program: Program) -> None:
-    said = run(
+    result = run(
         *("audit", f"host=127.0.0.1 port={free_port()} dbname=x"),
         *("--notify-command", program.command(5)),
     )
-    assert said.returncode == 3
-    first, second, *_ = said.stderr.splitlines()
+    assert result.returncode == 3
+    first, second, *_ = result.stderr.splitlines()
     assert first.startswith("gpcatalog: the notification command failed with 5")
     assert second.startswith("gpcatalog: cannot connect")
 
@@ -175,9 +175,9 @@ def test_the_first_error_is_reported_when_the_program_fails_too(program: Program
     ],
 )
 def test_wrong_calls(words: tuple[str, ...], pattern: str) -> None:
-    said = run("audit", *words)
+    result = run("audit", *words)
     if "nagios" in words:
-        assert said.returncode == 3
-        assert "--notify-command cannot be combined with --format nagios" in said.stdout
+        assert result.returncode == 3
+        assert "--notify-command cannot be combined with --format nagios" in result.stdout
     else:
-        one_message(said, 2, pattern)
+        one_message(result, 2, pattern)

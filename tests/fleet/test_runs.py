@@ -88,12 +88,12 @@ def broken(servers: dict[str, PrivateServer], tmp_path: Path) -> Path:
 
 
 def test_snapshots_go_to_their_series(fleet: Path) -> None:
-    said = run("snapshot", "take", "--all", "--config", str(fleet))
-    assert said.returncode == 0, said.stderr
-    paths = [Path(line) for line in said.stdout.splitlines()]
+    result = run("snapshot", "take", "--all", "--config", str(fleet))
+    assert result.returncode == 0, result.stderr
+    paths = [Path(line) for line in result.stdout.splitlines()]
     assert [p.parent.name for p in paths] == ["alpha", "beta", "Gr%c3%b6%c3%9fe%2f1"]
     assert all(p.stat().st_size for p in paths)
-    lines = said.stderr.splitlines()
+    lines = result.stderr.splitlines()
     assert sorted(re.sub(r"[\d.]+ s", "N s", line) for line in lines) == [
         "one: 2 databases read in N s",
         "two: 1 database read in N s",
@@ -101,9 +101,9 @@ def test_snapshots_go_to_their_series(fleet: Path) -> None:
 
 
 def test_one_audit_of_all(fleet: Path) -> None:
-    said = run("audit", "--all", "--config", str(fleet), "--format", "json")
-    assert said.returncode == 0, said.stderr
-    found = json.loads(said.stdout)
+    result = run("audit", "--all", "--config", str(fleet), "--format", "json")
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)
     assert found["schema"] == "gpcatalog.fleet/1"
     assert {
         c["name"]: [d["server"]["database"] for d in c["cluster"]["databases"]]
@@ -121,22 +121,22 @@ def test_one_audit_of_all(fleet: Path) -> None:
 
 
 def test_one_that_fails_hides_no_other(broken: Path, tmp_path: Path) -> None:
-    said = run("audit", "--all", "--config", str(broken))
-    assert said.returncode == 3
-    assert "Traceback" not in said.stderr
-    first = said.stdout.splitlines()[0]
+    result = run("audit", "--all", "--config", str(broken))
+    assert result.returncode == 3
+    assert "Traceback" not in result.stderr
+    first = result.stdout.splitlines()[0]
     assert first.startswith("2 of 3 clusters not read completely; ")
     assert first.endswith(" in what was read")
     nothing = run("audit", "--all", "--config", str(broken), "--cluster", "down").stdout
     assert nothing.splitlines()[0] == "no database of 1 cluster was read"
-    text = " ".join(said.stdout.split())
+    text = " ".join(result.stdout.split())
     assert "not read: down: cannot connect" in text
     assert "not audited: two/gone: there is no such database" in text
     for name in ("one", "two"):
-        assert re.search(rf"^{name} +[12] ", said.stdout, re.M)
+        assert re.search(rf"^{name} +[12] ", result.stdout, re.M)
     to = tmp_path / "latest.txt"
-    kept = run("audit", "--all", "--config", str(broken), "-o", str(to))
-    assert (kept.returncode, kept.stdout) == (3, "")
+    to_file = run("audit", "--all", "--config", str(broken), "-o", str(to))
+    assert (to_file.returncode, to_file.stdout) == (3, "")
     # a report without some clusters is still a report
     assert to.read_text().startswith("2 of 3 clusters not read completely; ")
     nagios = run("audit", "--all", "--config", str(broken), "--format", "nagios")
@@ -147,8 +147,8 @@ def test_one_that_fails_hides_no_other(broken: Path, tmp_path: Path) -> None:
 
 def test_metrics_have_each_family_once(broken: Path, tmp_path: Path) -> None:
     to = tmp_path / "all.prom"
-    said = run("metrics", "--all", "--config", str(broken), "--to", str(to))
-    assert said.returncode == 3
+    result = run("metrics", "--all", "--config", str(broken), "--to", str(to))
+    assert result.returncode == 3
     text = to.read_text()
     types = re.findall(r"^# TYPE (\S+)", text, re.M)
     assert len(types) == len(set(types))
@@ -172,29 +172,29 @@ def test_pages_and_plans_go_to_folders(fleet: Path, tmp_path: Path) -> None:
         fleet.read_text().replace("labels = { team", 'policy = "p.toml"\nlabels = { team')
     )
     pages = tmp_path / "pages"
-    said = run("report", "--all", "--config", str(fleet), "--html", str(pages))
-    assert said.returncode == 0, said.stderr
-    assert said.stdout.split() == [
+    result = run("report", "--all", "--config", str(fleet), "--html", str(pages))
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == [
         str(pages / "one/alpha.html"),
         str(pages / "one/beta.html"),
         str(pages / "two/Gr%c3%b6%c3%9fe%2f1.html"),
     ]
     assert "Größe/1" in (pages / "two/Gr%c3%b6%c3%9fe%2f1.html").read_text()
     plans = tmp_path / "plans"
-    said = run(
+    result = run(
         "plan", "--all", "--stored", "--config", str(fleet), "--format", "json", "-o", str(plans)
     )
-    assert said.returncode == 0, said.stderr
-    assert "one/alpha: database alpha has no partitioned tables" in said.stderr
-    assert said.stdout.split() == [str(plans / "one/beta.json")]
+    assert result.returncode == 0, result.stderr
+    assert "one/alpha: database alpha has no partitioned tables" in result.stderr
+    assert result.stdout.split() == [str(plans / "one/beta.json")]
     plan = plan_file.read((plans / "one/beta.json").read_bytes())
     assert [t.table for t in plan.tables] == ["t"]
     assert plan.tables[0].steps
     fleet.write_text(fleet.read_text().replace("p.toml", "gone.toml"))
-    said = run("plan", "--all", "--stored", "--config", str(fleet), "-o", str(plans))
-    assert said.returncode == 2
-    assert said.stdout == ""
-    assert "one/beta: cannot read the policy" in said.stderr
+    result = run("plan", "--all", "--stored", "--config", str(fleet), "-o", str(plans))
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert "one/beta: cannot read the policy" in result.stderr
 
 
 def test_stored_snapshots_need_no_server(fleet: Path) -> None:
@@ -202,9 +202,11 @@ def test_stored_snapshots_need_no_server(fleet: Path) -> None:
     assert empty.returncode == 2
     assert "there is no stored snapshot of" in " ".join(empty.stdout.split())
     assert run("snapshot", "take", "--cluster", "one", "--config", str(fleet)).returncode == 0
-    said = run("audit", "--cluster", "one", "--stored", "--config", str(fleet), "--format", "json")
-    assert said.returncode == 0, said.stderr
-    (one,) = json.loads(said.stdout)["clusters"]
+    result = run(
+        "audit", "--cluster", "one", "--stored", "--config", str(fleet), "--format", "json"
+    )
+    assert result.returncode == 0, result.stderr
+    (one,) = json.loads(result.stdout)["clusters"]
     assert len(one["cluster"]["databases"]) == 2
     assert one["seconds"] is None  # nothing was read
     fleet.write_text(fleet.read_text().replace('"beta*"]', '"beta*", "gone"]'))
@@ -223,8 +225,8 @@ def test_a_service_file_names_the_server(
     monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "pg_service.conf"))
     file = tmp_path / "f.toml"
     file.write_text('[cluster.one]\nconninfo = "service=one"\ndatabases = ["beta"]\n')
-    taken = run("snapshot", "take", "--all", "--config", str(file))
-    assert taken.returncode == 0, taken.stderr
+    snapshot = run("snapshot", "take", "--all", "--config", str(file))
+    assert snapshot.returncode == 0, snapshot.stderr
     assert run("audit", "--all", "--stored", "--config", str(file)).returncode == 0
     grown = run("growth", "service=one dbname=beta", "--format", "json")
     assert grown.returncode == 0, grown.stderr
@@ -247,9 +249,11 @@ def test_the_time_limit_ends_what_is_not_finished(fleet: Path, tmp_path: Path) -
             f'[cluster.silent]\nconninfo = "host=127.0.0.1 port={port} dbname=x"\n'
             + fleet.read_text().replace('labels = { site = "berlin" }', "")
         )
-        said = run("audit", "--all", "--config", str(fleet), "--timeout", "5s", "--format", "json")
-    assert said.returncode == 3
-    found = {c["name"]: c for c in json.loads(said.stdout)["clusters"]}
+        result = run(
+            "audit", "--all", "--config", str(fleet), "--timeout", "5s", "--format", "json"
+        )
+    assert result.returncode == 3
+    found = {c["name"]: c for c in json.loads(result.stdout)["clusters"]}
     assert found["silent"]["error"] == "not finished within the time limit of 5 s"
     assert workers(fleet) == []
 
@@ -290,7 +294,7 @@ def test_an_interruption_leaves_no_worker(fleet: Path) -> None:
     assert workers(fleet) == []
 
 
-def test_two_runs_of_one_schedule_are_kept_apart(fleet: Path) -> None:
+def test_two_runs_of_one_schedule_are_separate(fleet: Path) -> None:
     lock = lock_file("snapshot take", fleet, ["one"])
     lock.parent.mkdir(parents=True)
     with lock.open("w") as stream:

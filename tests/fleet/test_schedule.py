@@ -37,11 +37,11 @@ def units(tmp_path: Path, fleet: str, *words: str) -> dict[str, str]:
     (tmp_path / "f.toml").write_text(fleet)
     (tmp_path / "metrics 100%").mkdir(exist_ok=True)
     (tmp_path / "home").mkdir(exist_ok=True)
-    said = run(
+    result = run(
         *("schedule", "--systemd", "--config", str(tmp_path / "f.toml"), "--user", "daemon"),
         *("--metrics", str(tmp_path / "metrics 100%"), "--folder", str(tmp_path / "units"), *words),
     )
-    assert said.returncode == 0, said.stderr
+    assert result.returncode == 0, result.stderr
     return {p.name: p.read_text() for p in (tmp_path / "units").iterdir()}
 
 
@@ -117,12 +117,12 @@ def test_what_they_run_works(own_server: PrivateServer, tmp_path: Path, kind: st
         config.write_text(fleet)
         metrics = tmp_path / "metrics 100%"
         metrics.mkdir()
-        said = run(
+        result = run(
             *("schedule", "--cron", "--config", str(config), "--metrics", str(metrics)),
             *("--notify-command", notify),
         )
-        assert said.returncode == 0, said.stderr
-        lines = said.stdout.splitlines()
+        assert result.returncode == 0, result.stderr
+        lines = result.stdout.splitlines()
         pairs = [line for line in lines if re.match(r"\w+=", line)]
         (line,) = [one for one in lines if " audit " in one]
         assert not re.search(r"(?<!\\)%", line)  # cron ends the command at %
@@ -156,10 +156,10 @@ def test_the_site_is_written(tmp_path: Path, kind: str) -> None:
         assert "UMask=0022" in text
     else:
         (tmp_path / "f.toml").write_text(fleet)
-        said = run(
+        result = run(
             *("schedule", "--cron", "--config", str(tmp_path / "f.toml"), "--site", str(folder))
         )
-        (line,) = [one for one in said.stdout.splitlines() if " site " in one]
+        (line,) = [one for one in result.stdout.splitlines() if " site " in one]
         assert not re.search(r"(?<!\\)%", line)
         command = ["sh", "-c", line.replace(r"\%", "%").split(" ", 5)[5]]
     variables = {"PATH": os.environ["PATH"], "GPCATALOG_HOME": str(tmp_path / "home")}

@@ -34,7 +34,7 @@ conninfo = "host=crm dbname=postgres user=monitor"
 """
 
 
-def test_a_file_is_read_whole(tmp_path: Path) -> None:
+def test_a_file_is_read_completely(tmp_path: Path) -> None:
     fleet = settings.loads(GOOD, tmp_path / "gpcatalog.toml")
     assert (fleet.jobs, fleet.timeout) == (2, 5400.0)
     assert list(fleet.clusters) == ["dwh", "crm-1"]
@@ -85,7 +85,7 @@ def test_what_is_wrong_is_named(text: str, message: str, hint: str) -> None:
     assert "secret" not in caught.value.message + caught.value.hint
 
 
-def test_where_the_file_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_file_is_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user"))
     monkeypatch.setenv("XDG_CONFIG_DIRS", f"{tmp_path / 'site'}:{tmp_path / 'more'}")
     with pytest.raises(CatalogError, match="there is no fleet file") as caught:
@@ -101,17 +101,17 @@ def test_where_the_file_is_looked_for(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_labels_of_metrics_are_reserved() -> None:
     """Every label of a metric is reserved, because a fleet label with this name would be a duplicate."""
-    said = run("metrics", "--snapshot", str(FIXTURE), "--top", "3")
+    result = run("metrics", "--snapshot", str(FIXTURE), "--top", "3")
     fleet = text_format([clusters([({"cluster": "a"}, 1, 0, 1.0)])])
-    there = set(re.findall(r'[{,]([a-z_]+)="', said.stdout + fleet))
+    there = set(re.findall(r'[{,]([a-z_]+)="', result.stdout + fleet))
     assert there
     assert there <= settings.OWN_LABELS
 
 
 def test_databases_that_are_named_and_not_there() -> None:
     there = ["dwh_1", "dwh_2", "old", "other", "sales"]
-    wanted = ["sales", "gone", "old", "dwh_*", "none_*"]
-    assert choose(there, wanted, ["old", "dwh_2*"]) == (["dwh_1", "sales"], ["gone"])
+    names = ["sales", "gone", "old", "dwh_*", "none_*"]
+    assert choose(there, names, ["old", "dwh_2*"]) == (["dwh_1", "sales"], ["gone"])
 
 
 def test_a_file_of_the_check_may_have_the_same_name(tmp_path: Path) -> None:

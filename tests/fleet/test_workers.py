@@ -78,9 +78,9 @@ def test_names_of_a_stranger_reach_no_terminal_raw(capsys: pytest.CaptureFixture
     fleet = Fleet(file=Path("f"), jobs=1, timeout=None, schedule="", clusters={})
     FleetRun(fleet=fleet, clusters={}, runs=[run], stored=True, until=None).report()
     _Progress(1).end(run)
-    said = capsys.readouterr().err
-    assert said.count("owned") >= 4
-    assert not {c for c in said if c < " "} - {"\n"}
+    stderr = capsys.readouterr().err
+    assert stderr.count("owned") >= 4
+    assert not {c for c in stderr if c < " "} - {"\n"}
 
 
 def test_one_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,11 +73,11 @@ def _cut(data: bytes) -> tuple[int, bytes]:
 def _scratch() -> Path:
     """A folder for readers that need a file; removed when the process ends."""
     folder = tempfile.TemporaryDirectory(prefix="gpcatalog-fuzz-")
-    _KEPT.append(folder)
+    _FOLDERS.append(folder)
     return Path(folder.name)
 
 
-_KEPT: list[tempfile.TemporaryDirectory[str]] = []
+_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
 
 
 class Choices(random.Random):
@@ -100,9 +100,9 @@ class Choices(random.Random):
         return self.getrandbits(8) / 256
 
 
-def _round_trip(text: str, wanted: tuple[Edition, ...]) -> None:
+def _round_trip(text: str, grammars: tuple[Edition, ...]) -> None:
     """Check every statement: its place is inside the text, and the SQL written from its tree reads back as the same tree."""
-    for statement in statements(Source(text), wanted):
+    for statement in statements(Source(text), grammars):
         assert 0 <= statement.start <= statement.end <= len(text) + 1, statement
         assert str(statement.place)
         if statement.outcome is not Outcome.TYPED:
@@ -136,8 +136,8 @@ def lexer(data: bytes) -> None:
 def script(data: bytes) -> None:
     """A script; the first byte selects the server."""
     choice, rest = _cut(data)
-    wanted = editions() if choice % 10 == 9 else (edition(EDITIONS[choice % 10]),)
-    _round_trip(text_of(rest), wanted)
+    grammars = editions() if choice % 10 == 9 else (edition(EDITIONS[choice % 10]),)
+    _round_trip(text_of(rest), grammars)
 
 
 def made(data: bytes) -> None:
@@ -273,18 +273,18 @@ def _snapshot_bytes() -> bytes:
 def snapshot(data: bytes) -> None:
     """A snapshot file with changed bytes (four bytes of the input set one) or truncated, read as a baseline."""
     choice, rest = _cut(data)
-    whole = bytearray(_snapshot_bytes())
+    content = bytearray(_snapshot_bytes())
     if choice >= 128:
-        del whole[int.from_bytes(rest[:4], "little") % len(whole) :]
+        del content[int.from_bytes(rest[:4], "little") % len(content) :]
         rest = rest[4:]
     for at in range(0, len(rest) - 3, 4):
         place = int.from_bytes(rest[at : at + 3], "little")
         # half of the changes are in the first pages, which identify the file
-        if whole:
-            place = place % min(len(whole), 16384) if place & 1 else place * 37 % len(whole)
-            whole[place] = rest[at + 3]
+        if content:
+            place = place % min(len(content), 16384) if place & 1 else place * 37 % len(content)
+            content[place] = rest[at + 3]
     file = _scratch() / "s.gpcatalog"
-    file.write_bytes(whole)
+    file.write_bytes(content)
     with suppress(CatalogError):
         known = baseline.Baseline(file)
         known.state(edition(known.generation), ZoneInfo("UTC")).named("", "sales")
@@ -331,7 +331,7 @@ def _plan() -> Any:
     return json.loads("".join(pieces))
 
 
-_ODD = (
+_REPLACEMENTS = (
     None,
     -1,
     0,
@@ -370,7 +370,7 @@ def plan(data: bytes) -> None:
                     at = at[key]
                     continue
                 if draw.randrange(6):
-                    at[key] = _ODD[draw.randrange(len(_ODD))]
+                    at[key] = _REPLACEMENTS[draw.randrange(len(_REPLACEMENTS))]
                 else:
                     del at[key]
                 break

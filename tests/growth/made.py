@@ -29,7 +29,7 @@ class Table:
 
 
 @dataclass
-class Made:
+class SnapshotSpec:
     """One snapshot. bytes_: catalog bytes by content; written: rows ever inserted into pg_class by content."""
 
     taken_at: datetime = START
@@ -50,13 +50,13 @@ class Made:
     )
 
 
-def write(path: Path, made: Made) -> Path:
+def write(path: Path, spec: SnapshotSpec) -> Path:
     """Write the snapshot file and return its path."""
-    greenplum = made.generation.startswith("gp")
-    contents = [-1, *range(made.segments)] if greenplum else [-1]
+    greenplum = spec.generation.startswith("gp")
+    contents = [-1, *range(spec.segments)] if greenplum else [-1]
     with Writer(path) as w:
         rows: list[dict[str, Any]] = []
-        for t in made.tables:
+        for t in spec.tables:
             common = {
                 "schema": t.schema, "root": t.oid, "storage": t.storage, "columns": t.columns, "toast": False, "indexes": 0,
                 "index_columns": 0, "block_directory": False, "persistence": "p", "owner": 10, "tablespace": 0, "pages": 0, "tuples": 0.0,
@@ -74,7 +74,7 @@ def write(path: Path, made: Made) -> Path:
                     | {"bound": bound, "filled": t.filled, "files": 11 if t.filled else 1, "bytes": 1 << 20 if t.filled else 0}
                 )  # fmt: skip
         w.insert("relation", rows)
-        class_rows, attribute_rows = attribution(made.generation)
+        class_rows, attribute_rows = attribution(spec.generation)
         w.execute(f"""
             INSERT INTO root_total
             SELECT r.root, any_value(t."schema"), any_value(t.name), any_value(t.kind), any_value(r.storage),
@@ -98,7 +98,7 @@ def write(path: Path, made: Made) -> Path:
                     "rows_basis": "counted",
                 }
                 | {
-                    "heap_bytes": made.bytes_.get(c, 10 << 20),
+                    "heap_bytes": spec.bytes_.get(c, 10 << 20),
                     "toast_bytes": 0,
                     "index_bytes": 1 << 20,
                     "heap_needed": 5 << 20,
@@ -107,7 +107,7 @@ def write(path: Path, made: Made) -> Path:
                     "toast_needed": None,
                     "index_needed": 1 << 19,
                     "dead_tuples": 5,
-                    "last_vacuum": made.taken_at - timedelta(hours=3),
+                    "last_vacuum": spec.taken_at - timedelta(hours=3),
                 }
                 for name in CATALOGS
                 for c in contents
@@ -117,7 +117,7 @@ def write(path: Path, made: Made) -> Path:
             "setting",
             [
                 {"name": k, "setting": v, "unit": None, "source": "default"}
-                for k, v in made.settings.items()
+                for k, v in spec.settings.items()
             ],
         )
         w.insert(
@@ -128,14 +128,14 @@ def write(path: Path, made: Made) -> Path:
         leaves = len(rows)
         timings: list[dict[str, Any]] = [
             {"what": "rows inserted", "subject": "pg_class", "content": c, "n": n, "leaves": None}
-            for c, n in made.written.items()
+            for c, n in spec.written.items()
         ]
         blank = {"min_ms": None, "median_ms": None, "p95_ms": None, "mean_ms": None}
         timings.append(
             {"what": "scan", "subject": "", "content": None, "n": 3, "leaves": leaves}
             | dict.fromkeys(blank, 5 + leaves / 1000)
         )
-        w.insert("timing", [blank | t for t in timings + made.timings])
+        w.insert("timing", [blank | t for t in timings + spec.timings])
         w.insert(
             "coverage",
             [
@@ -153,10 +153,10 @@ def write(path: Path, made: Made) -> Path:
             "snapshot",
             [
                 {
-                    "schema_version": SCHEMA_VERSION, "snapshot_id": f"{made.taken_at:%m%d%H%M}", "gpcatalog_version": "0",
-                    "taken_at": made.taken_at, "seconds": 1.0, "banner": "made", "product": "Greenplum Database", "version": "6.25.3",
-                    "generation": made.generation, "version_num": 90426, "host": "mdw", "port": 5432, "database": made.database,
-                    "database_oid": made.database_oid, "encoding": "UTF8", "block_size": 32768, "standby": False, "started_at": START,
+                    "schema_version": SCHEMA_VERSION, "snapshot_id": f"{spec.taken_at:%m%d%H%M}", "gpcatalog_version": "0",
+                    "taken_at": spec.taken_at, "seconds": 1.0, "banner": "made", "product": "Greenplum Database", "version": "6.25.3",
+                    "generation": spec.generation, "version_num": 90426, "host": "mdw", "port": 5432, "database": spec.database,
+                    "database_oid": spec.database_oid, "encoding": "UTF8", "block_size": 32768, "standby": False, "started_at": START,
                     "role": "gpadmin", "superuser": True, "database_bytes": 1 << 30, "filled_basis": "files", "grain": "leaf",
                 }
             ],
@@ -172,7 +172,9 @@ def series(folder: Path, days: int, *, each: int = 10) -> list[Path]:
         bytes_ = dict.fromkeys((-1, 0, 1, 2), 10 + 2 * day << 20)
         if day >= 3:
             bytes_[1] = (4 + day) << 20
-        made = Made(START + timedelta(days=day), [Table("orders", 20000, leaves)], bytes_=bytes_)
-        made.written = dict.fromkeys((-1, 0, 1, 2), 1000 + 700 * day)
-        out.append(write(folder / f"{made.taken_at:%Y%m%dT%H%M%SZ}.gpcatalog", made))
+        spec = SnapshotSpec(
+            START + timedelta(days=day), [Table("orders", 20000, leaves)], bytes_=bytes_
+        )
+        spec.written = dict.fromkeys((-1, 0, 1, 2), 1000 + 700 * day)
+        out.append(write(folder / f"{spec.taken_at:%Y%m%dT%H%M%SZ}.gpcatalog", spec))
     return out

@@ -33,19 +33,19 @@ def stored(place: Path) -> list[Path]:
 
 
 def write(place: Path, day: float, rng: random.Random, *, database_oid: int = 16500) -> Path:
-    taken = made.START + timedelta(days=day)
+    moment = made.START + timedelta(days=day)
     tables = [
         made.Table(f"t{n}", 20_000 + 1_000 * n, range(rng.randrange(3), 4 + rng.randrange(9)))
         for n in range(6)
         if rng.random() < 0.7
     ]
-    path = place / f"{taken:%Y%m%dT%H%M%SZ}.gpcatalog"
-    return made.write(path, made.Made(taken, tables, database_oid=database_oid))
+    path = place / f"{moment:%Y%m%dT%H%M%SZ}.gpcatalog"
+    return made.write(path, made.SnapshotSpec(moment, tables, database_oid=database_oid))
 
 
 @pytest.mark.turns
 @pytest.mark.parametrize("seed", range(3))
-def test_kept_points_equal_those_read(place: Path, seed: int) -> None:
+def test_cached_points_equal_those_read(place: Path, seed: int) -> None:
     """Cached points are correct after snapshots are added, removed, changed or pruned, and after a database is created again."""
     rng = random.Random(seed)
     for day in range(3):
@@ -107,12 +107,12 @@ def test_only_new_snapshots_are_read(place: Path, monkeypatch: pytest.MonkeyPatc
 )
 def test_damaged_file_is_ignored(place: Path, content: bytes) -> None:
     write(place, 0, random.Random(1))
-    wanted = points(stored(place))
+    expected = points(stored(place))
     (place / cache.FILE).write_bytes(content)
-    assert points(stored(place)) == wanted
+    assert points(stored(place)) == expected
 
 
-def test_another_version_reads_anew(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_reads_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(place, 0, random.Random(1))
     points(stored(place))
     assert cache.read(place)
@@ -120,7 +120,7 @@ def test_another_version_reads_anew(place: Path, monkeypatch: pytest.MonkeyPatch
     assert not cache.read(place)
 
 
-def test_names_outside_the_folder_are_not_looked_at(place: Path) -> None:
+def test_names_outside_the_folder_are_ignored(place: Path) -> None:
     """A cache file from another source cannot refer to files outside the folder."""
     path = write(place, 0, random.Random(1))
     points(stored(place))

@@ -51,7 +51,7 @@ def test_series_says_what_happened(tmp_path: Path) -> None:
     assert churn.passing == 4900 - (churn.net or 0)
 
 
-def test_few_points_are_said(tmp_path: Path) -> None:
+def test_few_points_are_reported(tmp_path: Path) -> None:
     paths = made.series(tmp_path, 4)
     assert {f.state for f in build(points(paths)[0]).forecasts} == {"too few points"}
     alone = build(points(paths[:1])[0])
@@ -142,7 +142,7 @@ def test_another_database_is_left_out(tmp_path: Path) -> None:
     paths = made.series(tmp_path, 3)
     made.write(
         tmp_path / "20251201T000000Z.gpcatalog",
-        made.Made(made.START - timedelta(days=30), database_oid=1),
+        made.SnapshotSpec(made.START - timedelta(days=30), database_oid=1),
     )
     (tmp_path / "20251202T000000Z.gpcatalog").write_bytes(b"not a snapshot at all")
     found, lost = points(sorted(tmp_path.glob("*.gpcatalog")))
@@ -157,13 +157,13 @@ def test_another_database_is_left_out(tmp_path: Path) -> None:
 
 def test_command(tmp_path: Path) -> None:
     made.series(tmp_path, 8)
-    said = CliRunner().invoke(app, ["--folder", str(tmp_path)], env={"COLUMNS": "80"})
-    assert said.exit_code == 0, said.output
-    assert max(len(line) for line in said.output.splitlines()) <= 80
-    assert not set("▁▂▃▄▅▆▇█│┃─━┌┐└┘") & set(said.output)
-    assert "Theil–Sen" in said.output
-    assert "published" in said.output
-    assert "vacuumed separately" in said.output
+    result = CliRunner().invoke(app, ["--folder", str(tmp_path)], env={"COLUMNS": "80"})
+    assert result.exit_code == 0, result.output
+    assert max(len(line) for line in result.output.splitlines()) <= 80
+    assert not set("▁▂▃▄▅▆▇█│┃─━┌┐└┘") & set(result.output)
+    assert "Theil–Sen" in result.output
+    assert "published" in result.output
+    assert "vacuumed separately" in result.output
     as_json = CliRunner().invoke(app, ["--folder", str(tmp_path), "--format", "json"])
     assert json.loads(as_json.output)["schema"] == "gpcatalog.growth/1"
     none = CliRunner().invoke(app, ["--folder", str(tmp_path / "none")])
@@ -212,8 +212,8 @@ def test_age_of_transactions_has_a_date(tmp_path: Path) -> None:
     assert days == pytest.approx((found.limit - found.now) / 1_000_000, abs=1)
 
 
-@pytest.mark.parametrize(("age", "told"), [(399_999_999, False), (400_000_000, True)])
-def test_no_date_where_the_server_freezes(tmp_path: Path, age: int, told: bool) -> None:
+@pytest.mark.parametrize(("age", "expected"), [(399_999_999, False), (400_000_000, True)])
+def test_no_date_where_the_server_freezes(tmp_path: Path, age: int, expected: bool) -> None:
     """There is no forecast for ages at which PostgreSQL freezes rows because of autovacuum_freeze_max_age."""
     files = made.series(tmp_path, 10)
     for day, path in enumerate(files):
@@ -228,4 +228,4 @@ def test_no_date_where_the_server_freezes(tmp_path: Path, age: int, told: bool) 
             )
     found_points, _ = points(files)
     forecasts = [f.what for f in build(found_points).forecasts]
-    assert ("age of the oldest transaction" in forecasts) == told
+    assert ("age of the oldest transaction" in forecasts) == expected

@@ -65,7 +65,7 @@ def test_prune_keeps_growth(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
-def test_damaged_file_is_told_and_left(tmp_path: Path) -> None:
+def test_damaged_file_is_reported_and_left(tmp_path: Path) -> None:
     paths = made.series(tmp_path, 25, each=1)
     paths[0].write_bytes(b"damaged")
     now = (made.START + timedelta(days=24)).replace(tzinfo=UTC)

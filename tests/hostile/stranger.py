@@ -54,7 +54,7 @@ def make(path: Path) -> Path:
         {"what": what, "subject": "public.orders", "content": None, "n": 3, "leaves": 9}
         for what in ("plan", "describe", "statement")
     ]
-    made.write(path, made.Made(tables=tables, timings=timings))
+    made.write(path, made.SnapshotSpec(tables=tables, timings=timings))
     with duckdb.connect(str(path)) as db:
         rows = db.execute("SELECT * FROM relation").fetchall()
         db.execute("DROP VIEW relation")
@@ -100,9 +100,9 @@ def make(path: Path) -> Path:
     return path
 
 
-def altered(whole: Path, place: Path, *statements: str) -> Path:
+def altered(source: Path, place: Path, *statements: str) -> Path:
     place.mkdir(exist_ok=True)
-    path = Path(shutil.copy(whole, place))
+    path = Path(shutil.copy(source, place))
     with duckdb.connect(str(path)) as db:
         for statement in statements:
             db.execute(statement)

@@ -51,10 +51,10 @@ class Evil:
 
     def run(self, *words: str, cwd: Path | None = None) -> str:
         env = {**os.environ, "GPCATALOG_HOME": str(self.home), "COLUMNS": "80"}
-        said = program.run(*words, timeout=280, cwd=cwd, env=env)
-        assert said.returncode in (0, 1), (words, said.returncode, said.stderr[-1500:])
-        assert not raw(said.stderr), (words, said.stderr)
-        return said.stdout
+        result = program.run(*words, timeout=280, cwd=cwd, env=env)
+        assert result.returncode in (0, 1), (words, result.returncode, result.stderr[-1500:])
+        assert not raw(result.stderr), (words, result.stderr)
+        return result.stdout
 
 
 def statements(greenplum: bool) -> list[str]:
@@ -121,7 +121,7 @@ def statements(greenplum: bool) -> list[str]:
 def evil(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Evil:
     base = request.getfixturevalue(request.param)
     kind = request.param.removesuffix("_dsn")
-    made = statements(kind.startswith("gp"))
+    ddl = statements(kind.startswith("gp"))
     with psycopg.connect(base, autocommit=True, client_encoding="UTF8") as conn:
         conn.execute(SQL("DROP DATABASE IF EXISTS {}").format(Identifier(DATABASE)))
         for n, name in enumerate(EVIL):
@@ -133,7 +133,7 @@ def evil(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         )
     dsn = make_conninfo(base, dbname=DATABASE)
     with psycopg.connect(dsn, client_encoding="UTF8") as conn:
-        for statement in made:
+        for statement in ddl:
             conn.execute(statement.encode())
         for name in EVIL:
             table = SQL("{}.{}").format(Identifier(cut(name)), Identifier(cut(name)))
@@ -143,7 +143,7 @@ def evil(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
                 ).format(table, Literal(f"{FIRST}"), Literal(DAYS - 1))
             )
     home = tmp_path_factory.mktemp("evil")
-    found = Evil(kind, dsn, home / "store", made)
+    found = Evil(kind, dsn, home / "store", ddl)
     found.run("snapshot", "take", dsn)
     return found
 
@@ -176,13 +176,13 @@ def newest(evil: Evil) -> str:
 def test_nothing_raw_is_printed(evil: Evil, words: list[str]) -> None:
     quoted = '"' + cut(EVIL[3]).replace('"', '""') + '"'
     there = {"SNAPSHOT": newest(evil), "DSN": evil.dsn, "TABLE": f"{quoted}.{quoted}"}
-    said = evil.run(*(there.get(word, word) for word in words))
-    assert said
-    colours = re.sub(r"\x1b\[[0-9;]*m", "", said) if "always" in words else said
+    output = evil.run(*(there.get(word, word) for word in words))
+    assert output
+    colours = re.sub(r"\x1b\[[0-9;]*m", "", output) if "always" in words else output
     assert not raw(colours)
     assert "]8;;" not in colours or "\\x1b]8;;" in colours or "\\u001b]8;;" in colours
     if "json" in words:
-        json.loads(said)
+        json.loads(output)
 
 
 @pytest.mark.parametrize(
@@ -208,9 +208,9 @@ def test_the_page(evil: Evil, tmp_path: Path) -> None:
 
 
 def test_the_metrics(evil: Evil) -> None:
-    said = evil.run("metrics", "--snapshot", newest(evil), "--top", "100")
-    assert not raw(said)
-    families = list(textfile(said))
+    output = evil.run("metrics", "--snapshot", newest(evil), "--top", "100")
+    assert not raw(output)
+    families = list(textfile(output))
     assert len(families) > 5
 
 
@@ -305,7 +305,7 @@ def test_check(evil: Evil, tmp_path: Path, format: str) -> None:
     server = {"gp6": "greenplum6", "gp7": "greenplum7", "pg": "postgres15", "pgnew": "postgres18"}[
         evil.kind
     ]
-    said = evil.run(
+    output = evil.run(
         "check",
         ".",
         "--server",
@@ -318,13 +318,13 @@ def test_check(evil: Evil, tmp_path: Path, format: str) -> None:
         "critical",
         cwd=tmp_path,
     )
-    assert said.strip()
-    assert not raw(said)
+    assert output.strip()
+    assert not raw(output)
     if format in ("json", "sarif", "gitlab"):
-        json.loads(said)
+        json.loads(output)
     if format == "junit":
-        ET.fromstring(said)
+        ET.fromstring(output)
     if format == "github":
-        for line in said.splitlines():
+        for line in output.splitlines():
             assert re.match(r"::(error|warning|notice) |[^:]", line), line
     assert not list(tmp_path.rglob("pwned*"))

@@ -96,8 +96,8 @@ def test_every_file_sets_the_path_before_it_does_anything(database: str, tmp_pat
         plain = [line for line in text.splitlines() if line and not line.startswith(("--", "\\"))]
         before = plain[: plain.index("SET search_path = pg_catalog, pg_temp;")]
         assert all(line.startswith("SET ") for line in before), (name, before)
-        said = re.findall(r"(?i)\bsearch_path\s*(?:=|TO)\s*([^;\n]*?)(?:;|$| AS\b)", text, re.M)
-        assert {s.strip() for s in said} == {SEARCH_PATH}, name
+        paths = re.findall(r"(?i)\bsearch_path\s*(?:=|TO)\s*([^;\n]*?)(?:;|$| AS\b)", text, re.M)
+        assert {s.strip() for s in paths} == {SEARCH_PATH}, name
 
 
 def test_every_function_of_the_journal_sets_its_own_path() -> None:
@@ -124,15 +124,15 @@ def test_the_program_says_why(database: str, home: Path) -> None:
         if not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = 'intruder'").fetchone():
             conn.execute("CREATE ROLE intruder")
         conn.execute("GRANT CREATE ON SCHEMA pg_catalog TO intruder")
-    said = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "gpcatalog", "audit", database, "--no-store"],
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
     )
-    assert said.returncode == 4, said.stderr
+    assert result.returncode == 4, result.stderr
     assert (
         "roles that are not superusers can replace functions in schema pg_catalog: intruder"
-        in said.stderr
+        in result.stderr
     )

@@ -22,7 +22,7 @@ def test_domain_of_a_predefined_role(
     fixture: str, owner: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_predefined")
-    if not made.asked(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{owner}'"):
+    if not made.fetch(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{owner}'"):
         pytest.skip(f"this server has no role {owner}")
     made.roles(dsn, MEMBER)
     made.execute(

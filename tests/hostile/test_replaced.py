@@ -162,7 +162,7 @@ def test_rollback(place: Place, shape: str, tmp_path: Path) -> None:
         )
 
 
-def test_cast_made_after_the_check(place: Place, tmp_path: Path) -> None:
+def test_cast_created_after_the_check(place: Place, tmp_path: Path) -> None:
     """A check uses the server's own cast. If it is created again, it would use the cast that the owner has created since."""
     dsn = traps.database(place, "replaced")
     check = "ALTER TABLE app.t ADD CONSTRAINT known CHECK (v <> ('up'::app.flag)::text)"

@@ -109,14 +109,14 @@ def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
         "conninfo",
     )  # only libpq handles the others: fewer commands are enough
     for words in [words for words in commands(dsn) if given or words[0] in ("audit", "latency")]:
-        said = program.run(
+        result = program.run(
             *words, text=False, cwd=work, timeout=200,
             env={**os.environ, "GPCATALOG_HOME": str(work / "home"), "TMPDIR": str(work / "tmp"), "GPCATALOG_DEBUG": "1", **env},
         )  # fmt: skip
         for form in FORMS:
-            assert form.encode() not in said.stdout + said.stderr, (words[0], form)
-        if said.returncode not in (0, 1):
-            failed.append((words[0], said.returncode, said.stderr.decode()[-300:]))
+            assert form.encode() not in result.stdout + result.stderr, (words[0], form)
+        if result.returncode not in (0, 1):
+            failed.append((words[0], result.returncode, result.stderr.decode()[-300:]))
     assert [code for _, code, _ in failed] in ([3, 2, 3], [3, 3, 3]), failed  # only the wrong ones
     written = [p for p in work.rglob("*") if p.is_file()]
     assert any(p.suffix == ".gpcatalog" for p in written)
@@ -161,11 +161,11 @@ def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
 def test_not_when_it_was_typed_wrongly(tmp_path: Path, words: list[str]) -> None:
     """A % or @ that is not encoded, an extra quote or space, or a connection string where another argument belongs."""
     env = {**os.environ, "GPCATALOG_HOME": str(tmp_path), "GPCATALOG_DEBUG": "1"}
-    said = program.run(*words, text=False, cwd=tmp_path, env=env)
-    assert said.returncode in (2, 3), said.stderr.decode()
-    assert said.stderr
-    assert b"s3cr3t" not in said.stdout + said.stderr, said.stderr.decode()
-    assert b"Traceback" not in said.stderr
+    result = program.run(*words, text=False, cwd=tmp_path, env=env)
+    assert result.returncode in (2, 3), result.stderr.decode()
+    assert result.stderr
+    assert b"s3cr3t" not in result.stdout + result.stderr, result.stderr.decode()
+    assert b"Traceback" not in result.stderr
 
 
 def test_a_plan_sends_it_nowhere(guarded: Guarded, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tests.hostile.stranger import CASES, altered, make
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def intact(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory.mktemp("hostile") / "20260101T060000Z.gpcatalog")
 
 
@@ -38,50 +38,50 @@ def commands(path: Path) -> list[list[str]]:
     ]
 
 
-def told(words: list[str]) -> bool:
+def is_refused(words: list[str]) -> bool:
     """Whether the command refused the file with its one message; False if it accepted the file. Anything else is a failure."""
-    said = CliRunner().invoke(app, words, env={"COLUMNS": "80"})
-    if said.exception is None or isinstance(said.exception, SystemExit):
-        assert said.exit_code in (0, 1), (words, said.output[-500:])
+    result = CliRunner().invoke(app, words, env={"COLUMNS": "80"})
+    if result.exception is None or isinstance(result.exception, SystemExit):
+        assert result.exit_code in (0, 1), (words, result.output[-500:])
         assert (
-            not {c for c in said.output if c < " " and c != "\n"} - {"\r"} or "export" in words
-        ), (words, said.output[:300])
+            not {c for c in result.output if c < " " and c != "\n"} - {"\r"} or "export" in words
+        ), (words, result.output[:300])
         return False
-    assert isinstance(said.exception, CatalogError), (words, repr(said.exception))
-    assert said.exception.exit_code in (Exit.USAGE, Exit.REFUSED)
+    assert isinstance(result.exception, CatalogError), (words, repr(result.exception))
+    assert result.exception.exit_code in (Exit.USAGE, Exit.REFUSED)
     return True
 
 
-def test_the_file_itself_is_taken(whole: Path, tmp_path: Path) -> None:
-    for words in commands(altered(whole, tmp_path / "whole")):
-        assert not told(words), words
+def test_the_unchanged_file_is_accepted(intact: Path, tmp_path: Path) -> None:
+    for words in commands(altered(intact, tmp_path / "whole")):
+        assert not is_refused(words), words
 
 
 @pytest.mark.turns
 @pytest.mark.parametrize("text", ["²", "٣", "9" * 5000, "-1", "1e9", "0", "x"])
-def test_settings_that_are_no_numbers(whole: Path, tmp_path: Path, text: str) -> None:
+def test_settings_that_are_no_numbers(intact: Path, tmp_path: Path, text: str) -> None:
     names = (
         "max_locks_per_transaction", "max_connections", "max_prepared_transactions", "max_appendonly_tables", "xid_stop_limit",
         "xid_warn_limit", "autovacuum", "autovacuum_freeze_max_age", "autovacuum_multixact_freeze_max_age",
     )  # fmt: skip
     rows = ", ".join(f"('{name}', '{text}', NULL, 'x')" for name in names)
     path = altered(
-        whole, tmp_path / "odd", "DELETE FROM setting", f"INSERT INTO setting VALUES {rows}"
+        intact, tmp_path / "odd", "DELETE FROM setting", f"INSERT INTO setting VALUES {rows}"
     )
     for words in commands(path):
-        told(words)
+        is_refused(words)
 
 
 @pytest.mark.turns
 @pytest.mark.parametrize("seed", range(12))
-def test_no_value_makes_it_fall(whole: Path, tmp_path: Path, seed: int) -> None:
+def test_no_value_makes_it_fall(intact: Path, tmp_path: Path, seed: int) -> None:
     """For each of twelve seeds, ten of all values, each in one column of one table: the file is refused, or read without harm."""
     draw = random.Random(seed)
     for number, (table, name, value) in enumerate(draw.sample(CASES, 10)):
-        path = altered(whole, tmp_path / str(number), f'UPDATE {table} SET "{name}" = {value}')
+        path = altered(intact, tmp_path / str(number), f'UPDATE {table} SET "{name}" = {value}')
         words = draw.choice(commands(path))
         try:
-            told(words)
+            is_refused(words)
         except AssertionError as e:
             raise AssertionError(f"{table}.{name} = {value}: {e}") from e
 
@@ -113,9 +113,9 @@ def test_no_value_makes_it_fall(whole: Path, tmp_path: Path, seed: int) -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(
-    whole: Path, tmp_path: Path, statements: list[str], says: str
+    intact: Path, tmp_path: Path, statements: list[str], says: str
 ) -> None:
-    path = altered(whole, tmp_path, *statements)
+    path = altered(intact, tmp_path, *statements)
 
     def read() -> None:
         with Snapshot(path) as snapshot:
@@ -127,9 +127,9 @@ def test_what_is_wrong_is_named(
     assert refused.value.exit_code == Exit.USAGE
 
 
-def test_what_was_refused_is_refused_again(whole: Path, tmp_path: Path) -> None:
+def test_what_was_refused_is_refused_again(intact: Path, tmp_path: Path) -> None:
     """A caller that continues after the first error must not get the values."""
-    path = altered(whole, tmp_path, "UPDATE root_total SET files = -5")
+    path = altered(intact, tmp_path, "UPDATE root_total SET files = -5")
     with Snapshot(path) as snapshot:
         for _ in range(3):
             with pytest.raises(CatalogError, match=r"root_total\.files has invalid values in "):
@@ -150,7 +150,8 @@ def test_forms_are_no_printf_of_a_stranger(tmp_path: Path) -> None:
         "%d%d%d%d%d%d%d%d%d%d%d%d%d",
     ):
         path = made.write(
-            tmp_path / "s.gpcatalog", made.Made(tables=[made.Table("orders", 20000, range(3))])
+            tmp_path / "s.gpcatalog",
+            made.SnapshotSpec(tables=[made.Table("orders", 20000, range(3))]),
         )
         with duckdb.connect(str(path)) as db:
             db.execute("UPDATE relation_packed SET name_form = ?", [form])
@@ -161,10 +162,10 @@ def test_forms_are_no_printf_of_a_stranger(tmp_path: Path) -> None:
             snapshot.rows("SELECT name FROM relation")
 
 
-def test_no_macro_or_schema_of_the_file_is_ever_used(whole: Path, tmp_path: Path) -> None:
+def test_no_macro_or_schema_of_the_file_is_ever_used(intact: Path, tmp_path: Path) -> None:
     """A macro with the name of a built-in function would falsify every sum if names were looked up in the file."""
     path = altered(
-        whole,
+        intact,
         tmp_path,
         "CREATE MACRO sum(x) AS 42",
         "CREATE MACRO count(x) AS 42",
@@ -180,11 +181,11 @@ def test_no_macro_or_schema_of_the_file_is_ever_used(whole: Path, tmp_path: Path
         assert snapshot.header["database"] == "sales"
 
 
-def test_an_older_file_may_lack_what_came_later(whole: Path, tmp_path: Path) -> None:
+def test_an_older_file_may_lack_what_came_later(intact: Path, tmp_path: Path) -> None:
     later = [name for name, version in ADDED.items() if version > 1 and "." not in name]
     columns = [name.split(".") for name in ADDED if "." in name]
     path = altered(
-        whole,
+        intact,
         tmp_path,
         "UPDATE snapshot SET schema_version = 1",
         *(f"DROP TABLE {table}" for table in later),
@@ -193,9 +194,9 @@ def test_an_older_file_may_lack_what_came_later(whole: Path, tmp_path: Path) -> 
         for table in later:
             assert snapshot.rows(f"SELECT * FROM {table}") == []
     for words in commands(path):
-        assert not told(words), words
+        assert not is_refused(words), words
     path = altered(
-        whole,
+        intact,
         tmp_path / "columns",
         f"UPDATE snapshot SET schema_version = {min(ADDED['.'.join(c)] for c in columns) - 1}",
         *(f"ALTER TABLE {table} DROP COLUMN {column}" for table, column in columns),
@@ -205,11 +206,11 @@ def test_an_older_file_may_lack_what_came_later(whole: Path, tmp_path: Path) -> 
         for table, column in columns:
             assert [row[column] for row in snapshot.rows(f"SELECT * FROM {table}")] == [None]
     for words in commands(path):
-        assert not told(words), words
+        assert not is_refused(words), words
     with pytest.raises(CatalogError, match="no table catalog"):
         Snapshot(
             altered(
-                whole,
+                intact,
                 tmp_path / "worse",
                 "UPDATE snapshot SET schema_version = 1",
                 "DROP TABLE catalog",
@@ -218,39 +219,39 @@ def test_an_older_file_may_lack_what_came_later(whole: Path, tmp_path: Path) -> 
     assert max(ADDED.values()) <= SCHEMA_VERSION
 
 
-def damages(whole: bytes) -> list[Callable[[random.Random], bytes]]:
+def damages(content: bytes) -> list[Callable[[random.Random], bytes]]:
     def flip(draw: random.Random) -> bytes:
-        out = bytearray(whole)
+        out = bytearray(content)
         for _ in range(draw.choice((1, 1, 8, 200))):
             out[draw.randrange(len(out))] ^= 1 << draw.randrange(8)
         return bytes(out)
 
     def cut(draw: random.Random) -> bytes:
-        return whole[: draw.randrange(len(whole))]
+        return content[: draw.randrange(len(content))]
 
     def zero(draw: random.Random) -> bytes:
-        at, long = draw.randrange(len(whole)), draw.randrange(1, 20000)
-        return whole[:at] + bytes(min(long, len(whole) - at)) + whole[at + long :]
+        at, long = draw.randrange(len(content)), draw.randrange(1, 20000)
+        return content[:at] + bytes(min(long, len(content) - at)) + content[at + long :]
 
     def twice(draw: random.Random) -> bytes:
-        at = draw.randrange(len(whole))
-        return whole[:at] + whole[at // 2 :]
+        at = draw.randrange(len(content))
+        return content[:at] + content[at // 2 :]
 
     return [flip, cut, zero, twice]
 
 
-def test_damaged_bytes_are_told(tmp_path: Path) -> None:
+def test_damaged_bytes_are_refused(tmp_path: Path) -> None:
     path = made.write(
         tmp_path / "20260101T060000Z.gpcatalog",
-        made.Made(tables=[made.Table("orders", 20000, range(300))]),
+        made.SnapshotSpec(tables=[made.Table("orders", 20000, range(300))]),
     )
-    whole = path.read_bytes()
+    content = path.read_bytes()
     refused = 0
-    for kind, damage in enumerate(damages(whole)):
+    for kind, damage in enumerate(damages(content)):
         for seed in range(15):
             path.write_bytes(damage(random.Random(100 * kind + seed)))
             try:
-                refused += told(["audit", "--snapshot", str(path)])
+                refused += is_refused(["audit", "--snapshot", str(path)])
             except AssertionError as e:
                 raise AssertionError(f"damage {kind}, seed {seed}: {e}") from e
     assert refused > 30

@@ -29,7 +29,7 @@ from gpcatalog.lab.postgres import PrivateServer, free_port
 from tests import program
 from tests.conftest import let_in, wait_for_port
 from tests.hostile import traps
-from tests.hostile.traps import CLEAN, OTHER, OWNER, STRANGER, Place, Record, Watch, asked, execute
+from tests.hostile.traps import CLEAN, OTHER, OWNER, STRANGER, Place, Record, Watch, execute, fetch
 from tests.migration.made import EAGER
 from tests.program import PSQL
 
@@ -178,7 +178,7 @@ def noted(place: Place, what: str, records: list[Record]) -> list[Record]:
     return records
 
 
-def told(records: list[Record]) -> list[str]:
+def describe(records: list[Record]) -> list[str]:
     """Short texts of the records."""
     return sorted(
         {
@@ -210,7 +210,7 @@ def written(home: Path, dsn: str, place: Place, *words: str, rules: str = EAGER)
     """Write the files of a migration of every table that can be planned."""
     home.mkdir(parents=True, exist_ok=True)
     (home / "policy.toml").write_text(rules)
-    said = gpcatalog(
+    result = gpcatalog(
         home,
         "plan",
         dsn,
@@ -221,12 +221,12 @@ def written(home: Path, dsn: str, place: Place, *words: str, rules: str = EAGER)
         "-o",
         home / "plan.json",
     )
-    assert said.returncode == 0, said.stderr
+    assert result.returncode == 0, result.stderr
     folder = home / "sql"
     shutil.rmtree(folder, ignore_errors=True)
-    said = gpcatalog(home, "migrate", home / "plan.json", "-o", folder, dsn, *words)
-    assert said.returncode in (0, 4), said.stderr
-    return Files(place, folder, said.stdout + said.stderr)
+    result = gpcatalog(home, "migrate", home / "plan.json", "-o", folder, dsn, *words)
+    assert result.returncode in (0, 4), result.stderr
+    return Files(place, folder, result.stdout + result.stderr)
 
 
 _FILES: dict[tuple[str, ...], Files] = {}
@@ -241,15 +241,15 @@ def scripts_of(source: Hostile, folder: Path, *words: str) -> tuple[Hostile, Fil
     key = (source.place.name, *words)
     if key not in _FILES:
         here = (source.origin or source).copy(name)  # another test reads with shadows
-        made = written(
+        files = written(
             folder / "_".join(["files", *re.findall(r"\w+", " ".join(words))])[:100],
             here.dsn,
             source.place,
             *words,
         )
-        kept = Path(tempfile.mkdtemp(prefix="traps-", dir=folder.parent)) / "sql"
-        shutil.copytree(made.folder, kept)
-        _FILES[key] = Files(source.place, kept, made.refused)
+        copied = Path(tempfile.mkdtemp(prefix="traps-", dir=folder.parent)) / "sql"
+        shutil.copytree(files.folder, copied)
+        _FILES[key] = Files(source.place, copied, files.refused)
     return source.copy(name), _FILES[key]
 
 
@@ -298,13 +298,13 @@ def test_traps_that_cannot_be(place: Place) -> None:
             watch.restart()
             execute(dsn, trap.careless.format(t=trap.table))
         except psycopg.Error as e:
-            said = str(e).splitlines()[0]
+            outcome = str(e).splitlines()[0]
         else:
-            said = "planted, and never called"
+            outcome = "planted, and never called"
             assert not [r for r in watch.read() if r.trap == trap.name], (
                 f"{trap.name} can be: {reason}"
             )
-        MATRIX[place.name, "cannot be"][trap.name].add(f"{reason}: {said}")
+        MATRIX[place.name, "cannot be"][trap.name].add(f"{reason}: {outcome}")
 
 
 # other places for code that the owner of a schema could try
@@ -383,16 +383,16 @@ def test_every_shadow_is_live(hostile: Hostile) -> None:
     """On her search path, every name of pg_catalog refers to an object of mallory. Exceptions are listed with the reason."""
     here = hostile.copy("hostile_live")
     watch = Watch(here.place)
-    said = {}
+    errors = {}
     with traps.session(here.dsn, careless=True) as conn:
         for shadow in here.shadows:
             try:
                 conn.execute(shadow.careless.encode())
             except psycopg.Error as e:
-                said[shadow.name] = str(e).splitlines()[0]
+                errors[shadow.name] = str(e).splitlines()[0]
     sprung = {r.trap for r in watch.read()}
     dead = {
-        s.name: said.get(s.name, "another exact match comes first")
+        s.name: errors.get(s.name, "another exact match comes first")
         for s in here.shadows
         if s.name not in sprung
     }
@@ -404,7 +404,7 @@ def test_every_shadow_is_live(hostile: Hostile) -> None:
     )
     assert len(here.shadows) > 1500
     assert (
-        len([name for name in dead if name not in said]) < 10
+        len([name for name in dead if name not in errors]) < 10
     )  # the server reports the reason for the others
     assert len(dead) < 40
     for name in (
@@ -517,14 +517,14 @@ def ran(
     for name, words in commands(place, dsn, folder).items():
         if only and name not in only:
             continue
-        said = gpcatalog(folder, *words)
+        result = gpcatalog(folder, *words)
         records = noted(place, f"{what}{name}", watch.read())
-        wrong += [f"{name}: {r}" for r in told(records)]
+        wrong += [f"{name}: {r}" for r in describe(records)]
         # growth and calibrate need a series, and there is none
-        if ok and said.returncode not in (
+        if ok and result.returncode not in (
             (2,) if name in ("growth", "latency calibrate") else (0,)
         ):
-            wrong.append(f"{name}: exit {said.returncode}: {said.stderr[-400:]}")
+            wrong.append(f"{name}: exit {result.returncode}: {result.stderr[-400:]}")
     return wrong
 
 
@@ -553,7 +553,7 @@ def test_commands(commanded: Hostile, temporary: None, tmp_path: Path) -> None:
         AssertionError
     ):  # if no plan can be made, the commands above failed, too
         written(tmp_path / "plan", commanded.dsn, commanded.place)
-    wrong += told(noted(commanded.place, "plan, migrate", watch.read()))
+    wrong += describe(noted(commanded.place, "plan, migrate", watch.read()))
     assert wrong == []
 
 
@@ -582,9 +582,9 @@ def test_settings_of_the_database(hostile: Hostile, tables: Hostile, tmp_path: P
     assert ran(place, "settings: ", here.dsn, tmp_path / "out") == []
     seen = []
     for dsn in (here.dsn, plain.dsn):
-        said = gpcatalog(tmp_path / "out", "audit", dsn, "--format", "json", "--no-store")
-        assert said.returncode == 0, said.stderr
-        report = json.loads(said.stdout)
+        result = gpcatalog(tmp_path / "out", "audit", dsn, "--format", "json", "--no-store")
+        assert result.returncode == 0, result.stderr
+        report = json.loads(result.stdout)
         listing = json.dumps(report)
         seen.append(sorted(set(re.findall(r'"(app\.[a-z_]+|base\.[a-z_]+)"', listing))))
         assert (
@@ -674,7 +674,7 @@ def test_a_toolkit_of_hers(tables: Hostile, tmp_path: Path) -> None:
     for name in ("0000_prepare.sql", *files.forward, "verify.sql", "cleanup.sql"):
         done = psql(here.dsn, files.folder / name)
         wrong += [
-            f"{name}: {r}" for r in told(noted(place, f"toolkit: {_kind(name)}", watch.read()))
+            f"{name}: {r}" for r in describe(noted(place, f"toolkit: {_kind(name)}", watch.read()))
         ]
         if done.returncode:
             wrong.append(f"{name}: {done.stderr[-300:]}")
@@ -718,7 +718,7 @@ def test_partman_of_hers(tables: Hostile, how: str, tmp_path: Path) -> None:
     wrong = ran(place, f"part_config {how}: ", here.dsn, tmp_path / "out")
     watch.restart()
     written(tmp_path / "plan", here.dsn, place)
-    wrong += told(noted(place, f"part_config {how}: plan, migrate", watch.read()))
+    wrong += describe(noted(place, f"part_config {how}: plan, migrate", watch.read()))
     assert wrong == []
 
 
@@ -757,7 +757,7 @@ def run_all(
         done = psql(dsn, files.folder / name, **environment)
         records = noted(place, f"{what}, {_kind(name)}", watch.read())
         codes[name] = done.returncode
-        wrong += [f"{name}: {r}" for r in told(records)]
+        wrong += [f"{name}: {r}" for r in describe(records)]
         if done.returncode and not (
             REASON.search(done.stderr) or ALSO.get(_kind(name), NEVER).search(done.stderr)
         ):
@@ -812,21 +812,21 @@ def test_upkeep(hostile: Hostile, tmp_path: Path) -> None:
     if place.greenplum:
         policy.write_text(UPKEEP)
     words = ("--policy", policy, "-o", script)
-    said = gpcatalog(tmp_path, "upkeep", "script", here.dsn, *words)
-    assert said.returncode == 0, said.stderr
-    assert told(noted(place, "upkeep script", watch.read())) == []
+    result = gpcatalog(tmp_path, "upkeep", "script", here.dsn, *words)
+    assert result.returncode == 0, result.stderr
+    assert describe(noted(place, "upkeep script", watch.read())) == []
     here = hostile.copy("hostile_scripts")
     done = psql(here.dsn, script)
-    assert told(noted(place, "superuser, upkeep", watch.read())) == []
+    assert describe(noted(place, "superuser, upkeep", watch.read())) == []
     assert done.returncode == 3
     assert "tables with a failed step" in done.stderr
     assert REASON.search(done.stderr)
     with traps.session(here.dsn) as conn:
-        made = conn.execute(
+        row = conn.execute(
             b"SELECT count(*) FROM gpcatalog_journal.step WHERE state = 'done' AND relation LIKE '%clean%'"
         ).fetchone()
-    assert made is not None
-    assert made[0] > 0  # clean tables are maintained
+    assert row is not None
+    assert row[0] > 0  # clean tables are maintained
 
 
 def test_index_of_all(hostile: Hostile, tmp_path: Path) -> None:
@@ -835,7 +835,7 @@ def test_index_of_all(hostile: Hostile, tmp_path: Path) -> None:
     here, files = scripts_of(hostile, tmp_path, "--mode", "locked")
     watch = Watch(place)
     done = psql(here.dsn, files.folder / "index.sql")
-    assert told(noted(place, "superuser, index.sql", watch.read())) == []
+    assert describe(noted(place, "superuser, index.sql", watch.read())) == []
     assert done.returncode == 0 or REASON.search(done.stderr)
 
 
@@ -867,7 +867,7 @@ def test_the_switch(tables: Hostile, tmp_path: Path) -> None:
     watch = Watch(place)
     for name in ("0000_prepare.sql", *files.forward):
         psql(here.dsn, files.folder / name, PGOPTIONS=SWITCH)
-    assert told(noted(place, "superuser, switch in the session", watch.read())) == []
+    assert describe(noted(place, "superuser, switch in the session", watch.read())) == []
     here, files = scripts_of(tables, tmp_path, *chosen, "--run-owner-code")
     watch.restart()
     for name in ("0000_prepare.sql", *files.forward, "verify.sql"):
@@ -897,7 +897,7 @@ def test_scripts_under_a_role(tables: Hostile, mode: str, tmp_path: Path) -> Non
             records = noted(
                 place, f"superuser {mode} under role = mallory, {_kind(name)}", watch.read()
             )
-            wrong += [f"{name}: {r}" for r in told(records)]
+            wrong += [f"{name}: {r}" for r in describe(records)]
     finally:
         execute(place.dsn(), f"ALTER DATABASE {here.name} RESET role")
     assert wrong == []
@@ -915,7 +915,7 @@ def test_scripts_under_event_triggers(tables: Hostile, tmp_path: Path) -> None:
             done = psql(here.dsn, files.folder / name)
             wrong += [
                 f"{name}: {r}"
-                for r in told(
+                for r in describe(
                     noted(place, f"event triggers, superuser, {_kind(name)}", watch.read())
                 )
             ]
@@ -940,8 +940,8 @@ def test_maintenance(tables: Hostile, events: bool, tmp_path: Path) -> None:
     )
     execute(here.dsn, *([many] * 10))
     file = tmp_path / "maintenance.sql"
-    said = gpcatalog(tmp_path, "audit", here.dsn, "--maintenance", file, "--no-store")
-    assert said.returncode == 0, said.stderr
+    result = gpcatalog(tmp_path, "audit", here.dsn, "--maintenance", file, "--no-store")
+    assert result.returncode == 0, result.stderr
     text = file.read_text()
     assert "VACUUM" in text
     if events:
@@ -963,7 +963,7 @@ def test_maintenance(tables: Hostile, events: bool, tmp_path: Path) -> None:
     finally:
         if events:
             _drop(place, here.name)
-    assert told(records) == []
+    assert describe(records) == []
     assert done.returncode == 0 or (events and "event trigger" in done.stderr), done.stderr
 
 
@@ -1008,9 +1008,9 @@ def test_between_transactions(tables: Hostile, interference: str, tmp_path: Path
         done = psql(here.dsn, file)
         wrong += [
             f"part {n}: {r}"
-            for r in told(noted(place, f"superuser online, {interference}", watch.read()))
+            for r in describe(noted(place, f"superuser online, {interference}", watch.read()))
         ]
-        there = asked(
+        there = fetch(
             here.dsn,
             f"SELECT 1 FROM pg_class WHERE oid = to_regclass('{stage}'{'::cstring' if place.classic else ''})",
         )
@@ -1092,7 +1092,7 @@ def test_while_it_waits(tables: Hostile, race: str, tmp_path: Path) -> None:
             return
         assert done.returncode == 0, done.stderr
     clean = next(t for t in here.traps if t.name == "clean")
-    new = asked(
+    new = fetch(
         here.dsn,
         "SELECT max(c.oid::regclass::text) FROM pg_class c WHERE c.relname LIKE 'clean%p2020m02' OR c.relname LIKE 'clean%2020m02'",
     )
@@ -1109,20 +1109,20 @@ def test_while_it_waits(tables: Hostile, race: str, tmp_path: Path) -> None:
         for _ in range(400):
             if runner.poll() is not None:
                 break
-            if asked(place.dsn(), "SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1"):
+            if fetch(place.dsn(), "SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1"):
                 waited = True
                 time.sleep(0.05)
                 break
             time.sleep(0.02)
         watch.restart()  # forget the traps that mallory ran herself
         mallory.commit()
-    _, said = runner.communicate(timeout=120)
+    _, stderr = runner.communicate(timeout=120)
     records = noted(place, f"race, {race}", watch.read())
     MATRIX[place.name, f"race, {race}"]["clean"].add(
         f"{'waited' if waited else 'did not wait'}, exit {runner.returncode}"
     )
-    assert told(records) == []
-    assert runner.returncode == 0 or REASON.search(said), said
+    assert describe(records) == []
+    assert runner.returncode == 0 or REASON.search(stderr), stderr
 
 
 def _from_the_stage(parts: list[str]) -> tuple[list[str], str]:
@@ -1163,28 +1163,28 @@ def test_schema_is_exchanged(tables: Hostile, mode: str, tmp_path: Path) -> None
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         for _ in range(600):
-            if runner.poll() is not None or asked(
+            if runner.poll() is not None or fetch(
                 place.dsn(),
                 "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' LIMIT 1",
             ):
                 break
             time.sleep(0.02)
-        said = "exchanged"
+        outcome = "exchanged"
         try:
             with traps.session(place.dsn(here.name, OWNER)) as mallory, mallory.transaction():
                 mallory.execute(b"SET lock_timeout = '3s'")
                 for statement in exchange:
                     mallory.execute(statement.encode())
         except psycopg.Error as e:
-            said = str(e).splitlines()[0]
+            outcome = str(e).splitlines()[0]
         watch.restart()  # forget the traps that mallory ran herself
         reader.execute(b"COMMIT")
     _, heard = runner.communicate(timeout=120)
     records = noted(place, f"superuser {mode}, schema exchanged", watch.read())
     MATRIX[place.name, f"superuser {mode}, schema exchanged"]["clean"].add(
-        f"{said}; exit {runner.returncode}"
+        f"{outcome}; exit {runner.returncode}"
     )
-    assert told(records) == [], heard
+    assert describe(records) == [], heard
 
 
 def test_count_while_schemas_are_exchanged(tables: Hostile, tmp_path: Path) -> None:
@@ -1196,7 +1196,7 @@ def test_count_while_schemas_are_exchanged(tables: Hostile, tmp_path: Path) -> N
     home = tmp_path / "work"
     home.mkdir()
     (home / "policy.toml").write_text(EAGER)
-    said = gpcatalog(
+    result = gpcatalog(
         home,
         "plan",
         here.dsn,
@@ -1207,7 +1207,7 @@ def test_count_while_schemas_are_exchanged(tables: Hostile, tmp_path: Path) -> N
         "-o",
         home / "plan.json",
     )
-    assert said.returncode == 0, said.stderr
+    assert result.returncode == 0, result.stderr
     twin = replace(
         wide, owner=OWNER, more=("CREATE INDEX late ON {t} (v) WHERE app.yes('counted')",)
     )
@@ -1250,7 +1250,7 @@ def test_count_while_schemas_are_exchanged(tables: Hostile, tmp_path: Path) -> N
                         mallory.execute(f"ALTER SCHEMA app RENAME TO {one}".encode())
                         mallory.execute(f"ALTER SCHEMA {other} RENAME TO app".encode())
         records = noted(place, "migrate --count, schemas exchanged", watch.read())
-    assert told(records) == []
+    assert describe(records) == []
 
 
 # --- the journal's schema ------------------------------------------------------------------------------------------------------
@@ -1271,7 +1271,8 @@ def stops(here: Hostile, files: Files, what: str, *names: str) -> None:
     for name in names:
         done = psql(here.dsn, files.folder / name)
         wrong += [
-            f"{name}: {r}" for r in told(noted(here.place, f"{what}, {_kind(name)}", watch.read()))
+            f"{name}: {r}"
+            for r in describe(noted(here.place, f"{what}, {_kind(name)}", watch.read()))
         ]
         if not done.returncode:
             wrong.append(f"{name}: ran to its end")
@@ -1283,9 +1284,9 @@ def stops(here: Hostile, files: Files, what: str, *names: str) -> None:
 AFTER = ("0001", "verify.sql", "rollback/0001", "cleanup.sql")
 
 
-def _names(files: Files, *wanted: str) -> list[str]:
+def _names(files: Files, *names: str) -> list[str]:
     first = files.forward[0]
-    return [w.replace("0001", first) if "0001" in w else w for w in wanted]
+    return [w.replace("0001", first) if "0001" in w else w for w in names]
 
 
 def test_squatted_journal(migration: tuple[Hostile, Files]) -> None:
@@ -1314,7 +1315,7 @@ def test_journal_changes_hands(migration: tuple[Hostile, Files]) -> None:
     here, files = migration
     assert psql(here.dsn, files.folder / "0000_prepare.sql").returncode == 0
     execute(here.dsn, f"ALTER SCHEMA {SQUAT} OWNER TO {OWNER}")
-    ((arguments, result),) = asked(
+    ((arguments, result),) = fetch(
         here.dsn,
         "SELECT pg_get_function_arguments(p.oid), pg_get_function_result(p.oid) FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace"
         f" WHERE nspname = '{SQUAT}' AND proname = 'state'",
@@ -1404,7 +1405,9 @@ def test_default_privileges(migration: tuple[Hostile, Files], what: str) -> None
         done = psql(here.dsn, files.folder / name)
         wrong += [
             f"{name}: {r}"
-            for r in told(noted(place, f"default privileges, {what}, {_kind(name)}", watch.read()))
+            for r in describe(
+                noted(place, f"default privileges, {what}, {_kind(name)}", watch.read())
+            )
         ]
         if done.returncode and not re.search(
             REASON.pattern + r"|trigger|privilege", done.stderr, re.I
@@ -1451,9 +1454,9 @@ def test_pooler(pg15_server: PrivateServer, pool: str, tmp_path: Path) -> None:
             ("snapshot", "take", dsn),
             ("estimate", dsn, "--table", "x.y"),
         ):
-            said = gpcatalog(tmp_path, *words)
-            if said.returncode != 3 or "pooler" not in said.stderr:
-                wrong.append(f"{words[0]}: exit {said.returncode}: {said.stderr[-200:]}")
+            result = gpcatalog(tmp_path, *words)
+            if result.returncode != 3 or "pooler" not in result.stderr:
+                wrong.append(f"{words[0]}: exit {result.returncode}: {result.stderr[-200:]}")
     finally:
         bouncer.kill()
         bouncer.wait()
@@ -1467,7 +1470,7 @@ def test_pooler(pg15_server: PrivateServer, pool: str, tmp_path: Path) -> None:
 
 def test_nobody_rose(place: Place) -> None:
     """After all of these tests, no role has become superuser."""
-    rows = asked(
+    rows = fetch(
         place.dsn(),
         f"SELECT rolname::text FROM pg_roles WHERE rolsuper AND rolname IN ('{OWNER}', '{OTHER}', '{STRANGER}')",
     )

@@ -90,7 +90,7 @@ def place_of(name: str, server: PrivateServer | greenplum.Cluster) -> Place:
 
 
 def _with_contrib(place: Place) -> Place:
-    names = asked(place.dsn(), "SELECT name FROM pg_available_extensions")
+    names = fetch(place.dsn(), "SELECT name FROM pg_available_extensions")
     return replace(place, contrib=frozenset(str(name) for (name,) in names))
 
 
@@ -117,7 +117,7 @@ def execute(dsn: str, *statements: str, role: str = "") -> None:
                 raise
 
 
-def asked(dsn: str, query: str) -> list[tuple[Any, ...]]:
+def fetch(dsn: str, query: str) -> list[tuple[Any, ...]]:
     """Rows of a query."""
     with session(dsn) as conn:
         return conn.execute(query.encode()).fetchall()
@@ -400,11 +400,11 @@ class Trap:
 def _since(version: int, what: str, *, greenplum: int = 0) -> Callable[[Place], str]:
     """A function that returns why a server is too old for a trap; greenplum: the lowest version of Greenplum, 0: same as `version`."""
 
-    def said(place: Place) -> str:
+    def reason(place: Place) -> str:
         lowest = (greenplum or version) if place.greenplum else version
         return "" if place.version >= lowest else f"{what} on this server"
 
-    return said
+    return reason
 
 
 def _not_six(what: str) -> Callable[[Place], str]:
@@ -719,7 +719,7 @@ def traps_of(place: Place) -> list[Trap]:
 def roles(place: Place) -> None:
     """Create mallory and the other roles, none of them superuser."""
     for role in (OWNER, OTHER, STRANGER):
-        if not asked(place.dsn(), f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
+        if not fetch(place.dsn(), f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
             execute(place.dsn(), f"CREATE ROLE {role} LOGIN")
 
 
@@ -1075,10 +1075,10 @@ def plant_shadows(place: Place, dsn: str, text: str) -> tuple[list[Shadow], list
         f"GRANT ALL ON SCHEMA public TO {OWNER}",
     )
     execute(dsn, SHADOW, "CREATE TYPE app.sort AS ENUM ('a')", role=OWNER)
-    wanted, reasons = shadows(place, dsn, text)
+    candidates, reasons = shadows(place, dsn, text)
     found = []
     with session(dsn, role=OWNER) as conn:
-        for shadow in wanted:
+        for shadow in candidates:
             try:
                 with conn.transaction():
                     for statement in shadow.make:
@@ -1154,7 +1154,7 @@ def squat(dsn: str, schema: str, role: str = OWNER, only: str = "") -> list[str]
         f" AND p.proowner = (SELECT oid FROM pg_roles WHERE rolname = '{role}')"
     )
     names = []
-    for name, arguments, result, many, _ in asked(dsn, query):
+    for name, arguments, result, many, _ in fetch(dsn, query):
         if only and name != only:
             continue
         harmless = "RETURN;" if many or result == "void" else "RETURN NULL;"

@@ -122,10 +122,10 @@ def test_ordinary_role(database: str) -> None:
                 latency.refuse(session, True, chosen)
                 done = latency.active(session, bob, chosen, rounds=1)
                 for content, counted in done.left.items():
-                    said = footprint(
+                    predicted = footprint(
                         session.server.generation, chosen, instance(content), rounds=1, owned=True
                     )
-                    assert counted == dict(said.rows), content
+                    assert counted == dict(predicted.rows), content
         finally:
             conn.execute("REVOKE ALL ON DATABASE time_active FROM time_bob")
             conn.execute("DROP ROLE time_bob")

@@ -59,9 +59,9 @@ def test_queries_read_what_is_there_and_open_no_table(database: str) -> None:
     """Another session locks every table while the queries run."""
     with psycopg.connect(database) as holder:
         holder.execute("LOCK TABLE sales.wide, sales.one IN ACCESS EXCLUSIVE MODE")
-        said = CliRunner().invoke(app, [database, "--clients", "--no-store", "--format", "json"])
-    assert said.exit_code == 0, said.output
-    result = json.loads(said.stdout)
+        done = CliRunner().invoke(app, [database, "--clients", "--no-store", "--format", "json"])
+    assert done.exit_code == 0, done.output
+    result = json.loads(done.stdout)
     timings = {t["subject"]: t for t in result["timings"] if t["what"] == "client"}
     assert set(timings) == known(major(database))
     assert not [probe for probe, _ in result["not_read"] if probe.startswith("client")]
@@ -127,10 +127,10 @@ def test_rows_are_those_of_the_catalogs(database: str) -> None:
 
 def test_text_and_snapshot(database: str, tmp_path: Path) -> None:
     env = {"COLUMNS": "80", "GPCATALOG_HOME": str(tmp_path)}
-    said = CliRunner().invoke(app, [database, "--clients", "--color", "never"], env=env)
-    assert said.exit_code == 0, said.output
-    assert max(len(line) for line in said.stdout.splitlines()) <= 80
-    text = " ".join(said.stdout.split())
+    result = CliRunner().invoke(app, [database, "--clients", "--color", "never"], env=env)
+    assert result.exit_code == 0, result.output
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
+    text = " ".join(result.stdout.split())
     assert "Catalog queries of clients" in text
     assert r"psql \d TABLE: table sales.wide (6 partitions); DBeaver" in text
     assert ": schema sales; pg_dump" in text
@@ -145,9 +145,9 @@ def test_text_and_snapshot(database: str, tmp_path: Path) -> None:
 
 def test_without_times(tmp_path: Path) -> None:
     """A snapshot without times of clients reports nothing about them."""
-    path = made.write(tmp_path / "a.gpcatalog", made.Made())
-    said = CliRunner().invoke(app, ["--snapshot", str(path), "--format", "json"])
-    assert said.exit_code == 0, said.output
-    result = json.loads(said.stdout)
+    path = made.write(tmp_path / "a.gpcatalog", made.SnapshotSpec())
+    done = CliRunner().invoke(app, ["--snapshot", str(path), "--format", "json"])
+    assert done.exit_code == 0, done.output
+    result = json.loads(done.stdout)
     assert result["clients"] is None
     assert result["statements"]["pace"] == {"factor": 1.0, "basis": ""}

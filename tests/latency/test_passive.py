@@ -146,9 +146,9 @@ def test_session_starts(database: str) -> None:
     greenplum = "gpadmin" in database
     counters = "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_sys_tables"
     before = settled(database, counters)
-    said = CliRunner().invoke(app, [database, "--startup", "--no-store", "--format", "json"])
-    assert said.exit_code == 0, said.output
-    starts = json.loads(said.stdout)["startups"]
+    result = CliRunner().invoke(app, [database, "--startup", "--no-store", "--format", "json"])
+    assert result.exit_code == 0, result.output
+    starts = json.loads(result.stdout)["startups"]
     assert sorted(s["content"] for s in starts) == [-1, *(range(3) if greenplum else ())]
     with psycopg.connect(database) as conn:
         assert conn.execute(counters).fetchone() == before
@@ -173,16 +173,16 @@ def test_session_starts(database: str) -> None:
 
 
 def test_ddl_and_snapshot_do_not_go_together(tmp_path: Path) -> None:
-    said = CliRunner().invoke(app, ["--snapshot", str(tmp_path / "x"), "--allow-ddl"])
-    assert isinstance(said.exception, CatalogError)
-    assert said.exception.exit_code == Exit.USAGE
+    result = CliRunner().invoke(app, ["--snapshot", str(tmp_path / "x"), "--allow-ddl"])
+    assert isinstance(result.exception, CatalogError)
+    assert result.exception.exit_code == Exit.USAGE
 
 
 def test_calibrate_over_a_series(home: Path) -> None:
     paths = made.series(home / "mdw-5432" / "sales", 6)
-    said = CliRunner().invoke(app, ["--snapshot", str(paths[-1]), "--calibrate"])
-    assert said.exit_code == 0, said.output
-    assert "this server" in said.output
+    done = CliRunner().invoke(app, ["--snapshot", str(paths[-1]), "--calibrate"])
+    assert done.exit_code == 0, done.output
+    assert "this server" in done.output
     result = json.loads(
         CliRunner().invoke(app, ["--snapshot", str(paths[-1]), "--format", "json"]).stdout
     )
@@ -198,16 +198,16 @@ def test_lock_arithmetic(tmp_path: Path) -> None:
         "max_prepared_transactions": "0",
     }
     tables = [made.Table("big", 20000, range(150)), made.Table("small", 30000, range(3))]
-    path = made.write(tmp_path / "locks.gpcatalog", made.Made(tables=tables, settings=few))
+    path = made.write(tmp_path / "locks.gpcatalog", made.SnapshotSpec(tables=tables, settings=few))
     from gpcatalog.audit.build import build
 
     with Snapshot(path) as snapshot:
         slots = arithmetic(snapshot)
         report = build(snapshot)
     assert slots.slots == 100
-    held = {(n.statement, n.table): n.locks for n in slots.needs}
-    assert held["select", "public.big"] == 151
-    assert held["backup", "the whole database"] == 155
+    locks = {(n.statement, n.table): n.locks for n in slots.needs}
+    assert locks["select", "public.big"] == 151
+    assert locks["backup", "the whole database"] == 155
     assert ("select", "public.big") in {(n.statement, n.table) for n in slots.lacking}
     assert "backup-locks-too-many" in {f.rule for f in run(report)}
 
@@ -234,14 +234,14 @@ def test_rules_about_time(tmp_path: Path) -> None:
     ]
     from gpcatalog.audit.build import build
 
-    wanted = {"describe-slow", "planning-slow", "ddl-waits"}
-    for timings, expected in ((slow, wanted), (quick, set())):
+    time_rules = {"describe-slow", "planning-slow", "ddl-waits"}
+    for timings, expected in ((slow, time_rules), (quick, set())):
         path = made.write(
             tmp_path / f"{len(expected)}.gpcatalog",
-            made.Made(tables=[made.Table("t", 20000, range(3))], timings=timings),
+            made.SnapshotSpec(tables=[made.Table("t", 20000, range(3))], timings=timings),
         )
         with Snapshot(path) as snapshot:
-            assert wanted & {f.rule for f in run(build(snapshot))} == expected
+            assert time_rules & {f.rule for f in run(build(snapshot))} == expected
 
 
 def test_percentile() -> None:

@@ -70,28 +70,28 @@ def latency(dsn: str, home: Path, *words: str) -> subprocess.CompletedProcess[st
     return program.run("latency", dsn, "--no-store", *words)
 
 
-def test_only_asked_for_and_only_where_it_runs_no_function(
+def test_only_on_request_and_only_where_it_runs_no_function(
     place: tuple[str, str], home: Path
 ) -> None:
     superuser, plain = place
     assert "plan, new session" not in latency(plain, home).stdout
-    said = latency(plain, home, "--plan", "app.clean")
-    assert said.returncode == 0, said.stderr
-    assert "plan, new session: app.clean" in said.stdout
+    result = latency(plain, home, "--plan", "app.clean")
+    assert result.returncode == 0, result.stderr
+    assert "plan, new session: app.clean" in result.stdout
     for table, function in (
         ("checked", "app.f(integer)"),
         ("domained", "app.f(integer)"),
         ("exported", "lo_export(oid,text)"),
     ):
-        said = latency(plain, home, "--plan", f"app.{table}")
-        assert said.returncode == 4, (table, said.stdout)
-        assert f"planning a query on app.{table} could run {function}" in said.stderr
-    said = latency(superuser, home, "--plan", "app.clean")
-    assert said.returncode == 4
-    assert "privileges of this session (superuser)" in said.stderr
-    said = latency(plain, home, "--plan", "app.nothing")
-    assert said.returncode == 2
-    assert "no table app.nothing" in said.stderr
+        result = latency(plain, home, "--plan", f"app.{table}")
+        assert result.returncode == 4, (table, result.stdout)
+        assert f"planning a query on app.{table} could run {function}" in result.stderr
+    result = latency(superuser, home, "--plan", "app.clean")
+    assert result.returncode == 4
+    assert "privileges of this session (superuser)" in result.stderr
+    result = latency(plain, home, "--plan", "app.nothing")
+    assert result.returncode == 2
+    assert "no table app.nothing" in result.stderr
 
 
 @pytest.mark.parametrize("power", ["CREATEROLE", "superuser's member", "pg_read_server_files"])
@@ -111,11 +111,11 @@ def test_a_role_with_powers_does_not_plan(place: tuple[str, str], home: Path, po
         }.get(power, (f"GRANT {power} TO planner", f"REVOKE {power} FROM planner"))
         conn.execute(grant.encode())
         try:
-            said = latency(plain, home, "--plan", "app.clean")
+            result = latency(plain, home, "--plan", "app.clean")
         finally:
             conn.execute(back.encode())
-    assert said.returncode == 4
-    assert "with the privileges of this session" in said.stderr
+    assert result.returncode == 4
+    assert "with the privileges of this session" in result.stderr
 
 
 def test_reachable_functions_say_what_they_are(place: tuple[str, str]) -> None:

@@ -75,9 +75,9 @@ def test_the_log_is_counted(fixture: str, request: pytest.FixtureRequest, home: 
     dsn = database(cluster)
     ddl(dsn)
     time.sleep(0.5)  # the log collector writes what it has received
-    said = CliRunner().invoke(app, ["latency", dsn, "--server-log", "0.2", "--format", "json"])
-    assert said.exit_code == 0, said.output
-    result = json.loads(said.stdout)
+    done = CliRunner().invoke(app, ["latency", dsn, "--server-log", "0.2", "--format", "json"])
+    assert done.exit_code == 0, done.output
+    result = json.loads(done.stdout)
     found = {
         (t["what"], t["subject"]): t for t in result["timings"] if t["what"].startswith("log ")
     }
@@ -88,8 +88,8 @@ def test_the_log_is_counted(fixture: str, request: pytest.FixtureRequest, home: 
     assert found["log cancelled", "lock timeout"]["n"] == 1
     if fixture == "gp7_cluster":  # Greenplum 6 ignores log_lock_waits
         assert found["log lock wait", "AccessExclusiveLock"]["n"] == 1
-    assert "secret" not in said.stdout.split('"locks"')[0]
-    assert "4711" not in said.stdout
+    assert "secret" not in done.stdout.split('"locks"')[0]
+    assert "4711" not in done.stdout
     assert "log_statement none" in result["log_settings"]
     text = CliRunner().invoke(
         app, ["latency", dsn, "--server-log", "0.2", "--color", "never"], env={"COLUMNS": "80"}
@@ -105,7 +105,7 @@ def test_the_log_is_counted(fixture: str, request: pytest.FixtureRequest, home: 
 
 
 @pytest.mark.parametrize("fixture", ["gp6_cluster", "gp7_cluster"])
-def test_a_log_that_may_not_be_read_is_told(fixture: str, request: pytest.FixtureRequest) -> None:
+def test_an_unreadable_log_is_reported(fixture: str, request: pytest.FixtureRequest) -> None:
     cluster: Cluster = request.getfixturevalue(fixture)
     dsn = database(cluster)
     with psycopg.connect(dsn, autocommit=True) as conn:
@@ -130,7 +130,7 @@ def test_a_log_that_may_not_be_read_is_told(fixture: str, request: pytest.Fixtur
 
 
 def test_postgres_has_no_such_view(pg_dsn: str) -> None:
-    said = CliRunner().invoke(app, ["latency", pg_dsn, "--server-log", "1"])
-    assert isinstance(said.exception, CatalogError)
-    assert said.exception.exit_code == Exit.USAGE
-    assert "not supported on PostgreSQL" in said.exception.message
+    result = CliRunner().invoke(app, ["latency", pg_dsn, "--server-log", "1"])
+    assert isinstance(result.exception, CatalogError)
+    assert result.exception.exit_code == Exit.USAGE
+    assert "not supported on PostgreSQL" in result.exception.message

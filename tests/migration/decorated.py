@@ -146,14 +146,14 @@ class TableMaker:
         )
         # in a cluster that was upgraded from Greenplum 5, tables have the hash functions of Greenplum 5
         by = self.r.choice(("id", "id", "id cdbhash_int4_ops"))
-        made = (
+        statement = (
             f"CREATE TABLE {shape.name} ({shape.columns}){self.r.choice(_STORAGE)} DISTRIBUTED BY ({by}) PARTITION BY RANGE (d){sub}"
             f" (START (date '{self.first}') END (date '{self.first + timedelta(shape.days)}') EVERY (interval '1 day')"
             f"{', DEFAULT PARTITION rest' if shape.rest else ''})"
         )
         tails = ("_2_prt_a", "_2_prt_o") if shape.deep else ("",)
         numbers = range(1 + shape.rest, shape.days + 1 + shape.rest)
-        return [made], [
+        return [statement], [
             f'{shape.schema}"{shape.plain}_1_prt_{n}{tail}"' for n in numbers for tail in tails
         ]
 
@@ -218,7 +218,7 @@ def fill(dsn: str, maker: TableMaker, number: int) -> list[str]:
         conn.execute("CREATE SCHEMA s1")
         for n in range(number):
             name, statements = maker.table(n)
-            taken = 0
+            accepted = 0
             for at, statement in enumerate(statements):
                 try:
                     conn.execute(statement.encode())
@@ -227,8 +227,8 @@ def fill(dsn: str, maker: TableMaker, number: int) -> list[str]:
                     if at == 0:
                         break
                 else:
-                    taken += 1
-            if taken:
+                    accepted += 1
+            if accepted:
                 found.append(name)
         conn.execute("ANALYZE")
     return found

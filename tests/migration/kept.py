@@ -23,7 +23,7 @@ from gpcatalog.services.migrations import write_migration
 from tests.probes.replay import Answers, RecordingSession, ReplaySession
 from tests.recorded import FOLDER
 
-KEPT = FOLDER / "migration"
+RECORDINGS = FOLDER / "migration"
 MODULES = (
     "below",
     "concurrent",
@@ -56,7 +56,7 @@ def place(generation: str) -> Path | None:
     if found is None or not os.environ.get("GPCATALOG_TEST_RECORD"):
         return None
     name = re.sub(r"\W+", "-", f"{found[1]}-{found[2]}").strip("-")
-    path = KEPT / f"{generation}_{name}.json"
+    path = RECORDINGS / f"{generation}_{name}.json"
     return None if path in _DONE else path
 
 
@@ -82,9 +82,9 @@ class Keeper:
 
     def keep(self, plan: Plan, request: Request, count: bool, files: dict[str, str]) -> None:
         answers: list[str] = []
-        for asked, found in sorted(self.answers.kept.items()):
+        for statement, found in sorted(self.answers.recorded.items()):
             for answer in found:
-                text = json.dumps([asked, answer])
+                text = json.dumps([statement, answer])
                 for ours, instead in self.hidden.items():
                     text = text.replace(json.dumps(ours)[1:-1], instead)
                 answers.append(text)
@@ -111,11 +111,11 @@ class Keeper:
 
 def again(path: Path) -> tuple[dict[str, str], dict[str, str]]:
     """Checksums of the files that the plan and the answers give now, and of the files that were run."""
-    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    told = kept["request"]
-    request = Request(**told | {"mode": Mode(told["mode"]), "runner": Runner(told["runner"])})
-    session = ReplaySession(Answers().load(kept["answers"]))
-    plan = plan_file.read(json.dumps(kept["plan"]))
-    made, _, _ = write_migration(session, plan, request, count=kept["count"], at_once=1)
-    files = {name: "".join(pieces) for name, pieces in made}
-    return checksums(files, {}), kept["files"]
+    recording: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    fields = recording["request"]
+    request = Request(**fields | {"mode": Mode(fields["mode"]), "runner": Runner(fields["runner"])})
+    session = ReplaySession(Answers().load(recording["answers"]))
+    plan = plan_file.read(json.dumps(recording["plan"]))
+    scripts, _, _ = write_migration(session, plan, request, count=recording["count"], at_once=1)
+    files = {name: "".join(pieces) for name, pieces in scripts}
+    return checksums(files, {}), recording["files"]

@@ -120,14 +120,14 @@ def written(
         place = kept.place(live.server.generation)
         keeper = kept.Keeper(live, place) if place is not None else None
         session = keeper.session if keeper is not None else live
-        made, work, refused = write_migration(
+        scripts, work, refused = write_migration(
             session,
             plan,
             request or Request(),
             count=count,
             at_once=2 if keeper is None else 1,  # answers are recorded in the order of the tables
         )
-        files = {name: "".join(pieces) for name, pieces in made}
+        files = {name: "".join(pieces) for name, pieces in scripts}
         if keeper is not None:
             keeper.keep(plan, request or Request(), count, files)
     command.write(folder, ((name, [text]) for name, text in files.items()))
@@ -152,7 +152,7 @@ def execute(dsn: str, *statements: str) -> None:
             conn.execute(s)
 
 
-def asked(dsn: str, query: str) -> list[tuple[Any, ...]]:
+def fetch(dsn: str, query: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(dsn, autocommit=True) as conn:
         return conn.execute(query).fetchall()
 
@@ -160,5 +160,5 @@ def asked(dsn: str, query: str) -> list[tuple[Any, ...]]:
 def roles(dsn: str, *names: str, options: str = "") -> None:
     """Create the roles that the server does not have; databases of other tests share them."""
     for name in names:
-        if not asked(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{name}'"):
+        if not fetch(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{name}'"):
             execute(dsn, f"CREATE ROLE {name} {options}")

@@ -12,7 +12,7 @@ ROLES = ("odd_owner", "odd_reader", "odd_writer")
 
 
 @dataclass(frozen=True)
-class Odd:
+class UnusualTable:
     """One table. since: the lowest server_version_num that supports it; statements: `{t}` is its name, `{l}` a leaf without its number."""
 
     name: str
@@ -39,13 +39,17 @@ def _days(
 
 
 def _pg(name: str, *more: str, columns: str = "id int, d date, v text", key: str = "RANGE (d)", since: int = 0, tail: str = "",
-        leaves: tuple[str, ...] | None = None, rows: str | None = None) -> Odd:  # fmt: skip
-    made = (
+        leaves: tuple[str, ...] | None = None, rows: str | None = None) -> UnusualTable:  # fmt: skip
+    statements = (
         f"CREATE TABLE {{t}} ({columns}) PARTITION BY {key}",
         *(_days(tail) if leaves is None else leaves),
         *more,
     )
-    return Odd(name, made, since) if rows is None else Odd(name, made, since, rows)
+    return (
+        UnusualTable(name, statements, since)
+        if rows is None
+        else UnusualTable(name, statements, since, rows)
+    )
 
 
 def _each(text: str, numbers: range = range(DAYS)) -> tuple[str, ...]:
@@ -293,7 +297,7 @@ POSTGRES = (
     _pg("row_type_comment", "COMMENT ON TYPE {t}_3 IS 'row of three'"),
     _pg("row_type_usage", "REVOKE USAGE ON TYPE {t}_3 FROM PUBLIC"),
     _pg("in_extension", "ALTER EXTENSION plpgsql ADD TABLE {t}_3"),
-    Odd(
+    UnusualTable(
         "typed",
         (
             "CREATE TYPE {t}_y AS (id int, d date, v text)",
@@ -657,10 +661,12 @@ _EVERY = "(START (date '2022-01-01') END (date '2022-01-13') EVERY (interval '1 
 
 
 def _gp(name: str, *more: str, columns: str = "id int, d date, v text", storage: str = "appendonly=true, orientation=column",
-        by: str = "DISTRIBUTED BY (id)", split: str = "PARTITION BY RANGE (d) " + _EVERY, rows: str | None = None) -> Odd:  # fmt: skip
+        by: str = "DISTRIBUTED BY (id)", split: str = "PARTITION BY RANGE (d) " + _EVERY, rows: str | None = None) -> UnusualTable:  # fmt: skip
     kind = f" WITH ({storage})" if storage else ""
-    made = (f"CREATE TABLE {{t}} ({columns}){kind} {by} {split}", *more)
-    return Odd(name, made) if rows is None else Odd(name, made, 0, rows)
+    statements = (f"CREATE TABLE {{t}} ({columns}){kind} {by} {split}", *more)
+    return (
+        UnusualTable(name, statements) if rows is None else UnusualTable(name, statements, 0, rows)
+    )
 
 
 def _leaves(text: str, numbers: range = range(1, 13)) -> tuple[str, ...]:
@@ -910,7 +916,7 @@ GREENPLUM = (
         "ALTER TABLE {t} SET SCHEMA {t}_s",
         rows="INSERT INTO moved_schema_s.{t} SELECT i, date '2022-01-01' + i % 12, 'v' FROM generate_series(1, 240) i",
     ),
-    Odd(
+    UnusualTable(
         "unlogged",
         (
             "CREATE UNLOGGED TABLE {t} (id int, d date, v text) DISTRIBUTED BY (id) PARTITION BY RANGE (d) "

@@ -51,8 +51,8 @@ def expect_alike(plan: Plan, files: made.Written) -> None:
     assert not refused, f"the plan does not know that `migrate` refuses {refused}"
     planned = {t.oid: {line for step in t.steps for line in step.lost} for t in plan.tables}
     for work in files.work:
-        said = {line for change in work.forward for line in getattr(change, "lost", ())}
-        assert planned[work.context.root.oid] == {s for s in said if not LIVE_ONLY.match(s)}
+        reported = {line for change in work.forward for line in getattr(change, "lost", ())}
+        assert planned[work.context.root.oid] == {s for s in reported if not LIVE_ONLY.match(s)}
 
 
 def contents(dsn: str, tables: list[str]) -> dict[str, tuple[int, str]]:

@@ -31,7 +31,7 @@ def partitioned(dsn: str, fixture: str, *, days: int = 33, parts: str = "ab") ->
     else:
         made.execute(dsn, "CREATE TABLE t (id int, d date, r text) PARTITION BY RANGE (d)")
         for n in range(days):
-            day = made.asked(dsn, f"SELECT date '2022-01-01' + {n}, date '2022-01-02' + {n}")[0]
+            day = made.fetch(dsn, f"SELECT date '2022-01-01' + {n}, date '2022-01-02' + {n}")[0]
             made.execute(
                 dsn,
                 f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('{day[0]}') TO ('{day[1]}') PARTITION BY LIST (r)",
@@ -57,7 +57,7 @@ def came(dsn: str, fixture: str, day: str) -> None:
             dsn, f"ALTER TABLE t ALTER PARTITION FOR ('{day}') ADD PARTITION c VALUES ('c')"
         )
     else:
-        ((middle,),) = made.asked(
+        ((middle,),) = made.fetch(
             dsn,
             "SELECT (SELECT i.inhparent::regclass::text FROM pg_inherits i WHERE i.inhrelid = x.leaf)"
             f" FROM (SELECT tableoid AS leaf FROM t WHERE d = '{day}' LIMIT 1) x",
@@ -90,17 +90,17 @@ def test_merge_and_back(fixture: str, request: pytest.FixtureRequest, tmp_path: 
         made.execute(
             dsn,
             "DROP TABLE "
-            + made.asked(
+            + made.fetch(
                 dsn, "SELECT relname FROM pg_class WHERE relname ~ '^t.*c$' AND relkind = 'r'"
             )[0][0],
         )
     files.run(name)
     came(dsn, fixture, "2022-01-09")
-    assert made.asked(dsn, "SELECT count(*) FROM t WHERE r = 'c'") == [(1,)]
+    assert made.fetch(dsn, "SELECT count(*) FROM t WHERE r = 'c'") == [(1,)]
     done = files.run(f"rollback/{name}", check=False)
     assert done.returncode == 3
     assert "below the partitions that this step removes: new" in done.stderr
-    assert made.asked(dsn, "SELECT count(*) FROM t") == [(661,)]
+    assert made.fetch(dsn, "SELECT count(*) FROM t") == [(661,)]
 
 
 def three_levels(dsn: str, fixture: str, days: int) -> None:
@@ -189,21 +189,21 @@ def test_template_says_what_new_tables_get(
         else "SELECT template::text FROM gp_partition_template"
     )
     before, leaves, rows = (
-        made.asked(dsn, template),
-        made.asked(dsn, LEAVES),
+        made.fetch(dsn, template),
+        made.fetch(dsn, LEAVES),
         made.rows_of(dsn, "t"),
     )
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, EAGER))
     assert files.refused == []
     files.all()
-    assert made.asked(dsn, template) == before
-    assert made.asked(dsn, LEAVES) == [(4,)]
+    assert made.fetch(dsn, template) == before
+    assert made.fetch(dsn, LEAVES) == [(4,)]
     assert made.rows_of(dsn, "t") == rows
     with pytest.raises(Exception, match="no partition"):
         made.execute(dsn, "INSERT INTO t VALUES (1, '2022-01-08', 'c')")
     files.run(f"rollback/{files.forward()[0]}")
-    assert made.asked(dsn, template) == before
-    assert made.asked(dsn, LEAVES) == leaves
+    assert made.fetch(dsn, template) == before
+    assert made.fetch(dsn, LEAVES) == leaves
     assert made.rows_of(dsn, "t") == rows
 
 
@@ -221,7 +221,7 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     done = files.run(files.forward()[0], check=False)
     assert done.returncode == 3
     assert "below the partitions that this step removes: new" in done.stderr
-    assert made.asked(dsn, "SELECT count(*) FROM t") == [(661,)]
+    assert made.fetch(dsn, "SELECT count(*) FROM t") == [(661,)]
 
 
 @pytest.mark.parametrize("fixture", SERVERS)
@@ -236,7 +236,7 @@ def test_drop_of_empty_partitions(
         # deleted rows keep their files
         made.execute(
             dsn,
-            "TRUNCATE " + made.asked(dsn, "SELECT 't_1_prt_3_2_prt_a'")[0][0],
+            "TRUNCATE " + made.fetch(dsn, "SELECT 't_1_prt_3_2_prt_a'")[0][0],
             "TRUNCATE t_1_prt_3_2_prt_b",
         )
     else:
@@ -261,7 +261,7 @@ def test_drop_of_empty_partitions(
     done = files.run(files.forward()[0], check=False)
     assert done.returncode == 3
     assert "below the partitions that this step removes: new" in done.stderr
-    assert made.asked(dsn, "SELECT count(*) FROM t WHERE r = 'c'") == [(1,)]
+    assert made.fetch(dsn, "SELECT count(*) FROM t WHERE r = 'c'") == [(1,)]
 
 
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
@@ -287,7 +287,7 @@ def test_a_second_plan_after_a_dropped_column(
         assert not files.refused
         files.all()
         assert made.rows_of(dsn, "t") == rows
-        found = made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\_%'")
+        found = made.fetch(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\_%'")
         assert found == [(leaves,)]
 
 
@@ -302,12 +302,12 @@ def test_ends_that_belong_to_a_partition(gp6_dsn: str, tmp_path: Path) -> None:
     )
     rows = made.rows_of(dsn, "t")
     bounds = "SELECT partitionboundary FROM pg_partitions WHERE tablename = 't' ORDER BY partitionrangestart"
-    before = made.asked(dsn, bounds)
+    before = made.fetch(dsn, bounds)
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
     assert not files.refused
     files.all()
     assert made.rows_of(dsn, "t") == rows
-    assert len(made.asked(dsn, bounds)) == 1
+    assert len(made.fetch(dsn, bounds)) == 1
     files.run(f"rollback/{files.forward()[0]}")
     assert made.rows_of(dsn, "t") == rows
-    assert made.asked(dsn, bounds) == before
+    assert made.fetch(dsn, bounds) == before

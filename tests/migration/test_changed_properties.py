@@ -80,7 +80,7 @@ def test_properties_since_migrate(
     classic = fixture == "gp6_dsn"
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_properties")
     made.roles(dsn, "mig_other")
-    ((me,),) = made.asked(dsn, "SELECT quote_ident(current_user)")
+    ((me,),) = made.fetch(dsn, "SELECT quote_ident(current_user)")
     changes = EVERYWHERE | ({} if classic else SINCE_12)
     if fixture.startswith("pg"):
         changes |= POSTGRESQL
@@ -99,16 +99,16 @@ def test_properties_since_migrate(
             refused.append(name)
             continue
         done = files.run(by_table[name], check=False)
-        said = f"other properties of public.{leaf}" in done.stderr.replace('"', "")
-        if done.returncode != 3 or not said:
+        reported = f"other properties of public.{leaf}" in done.stderr.replace('"', "")
+        if done.returncode != 3 or not reported:
             wrong.append((name, done.returncode, done.stderr[-300:]))
-        if not made.asked(dsn, f"SELECT 1 FROM pg_class WHERE relname = '{leaf}'"):
+        if not made.fetch(dsn, f"SELECT 1 FROM pg_class WHERE relname = '{leaf}'"):
             wrong.append((name, "the leaf is gone"))
     assert wrong == []
     # on Greenplum 6, only complete tables can have these properties
     assert refused == (["fallback", "owner"] if classic else [])
     files.run(by_table["same"])
-    ((merged,),) = made.asked(
+    ((merged,),) = made.fetch(
         dsn,
         "SELECT relname FROM pg_class WHERE relname IN ('same_p2020m01', 'same_1_prt_p2020m01')",
     )
@@ -122,11 +122,11 @@ def test_properties_since_migrate(
     done = files.run(back)
     assert "got in the meantime are lost" in done.stderr
     count = "SELECT count(*) FROM pg_class WHERE relname LIKE 'same!_1!_prt!__' ESCAPE '!'"
-    assert made.asked(dsn, count) == [(5,)]
+    assert made.fetch(dsn, count) == [(5,)]
     made.execute(dsn, database.partition(" SET ")[0] + " RESET ALL")
     # the journal knows the partitions that the rollback created: the plan can be run again
     files.run(by_table["same"])
-    assert made.asked(dsn, count) == [(0,)]
+    assert made.fetch(dsn, count) == [(0,)]
 
 
 @pytest.mark.greenplum
@@ -173,7 +173,7 @@ def test_a_name_that_exists(fixture: str, request: pytest.FixtureRequest, tmp_pa
     ]
     files.all()
     kinds = f"SELECT relkind::text FROM pg_class WHERE relname IN ('{usual}', '{usual}_k')"
-    assert sorted(made.asked(dsn, kinds)) == [("i",), ("r",)]
+    assert sorted(made.fetch(dsn, kinds)) == [("i",), ("r",)]
 
 
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
@@ -189,19 +189,19 @@ def test_a_name_that_came(fixture: str, request: pytest.FixtureRequest, tmp_path
     (script,) = files.forward()
     merged = "usual_1_prt_p2020m01" if classic else "usual_p2020m01"
     files.run("0000_prepare.sql")
-    for name, taken in ((script, merged), (f"rollback/{script}", "usual_1_prt_2")):
-        made.execute(dsn, f"CREATE TABLE {taken} (i int)")
+    for name, existing in ((script, merged), (f"rollback/{script}", "usual_1_prt_2")):
+        made.execute(dsn, f"CREATE TABLE {existing} (i int)")
         was = made.rows_of(dsn, "usual"), _relations(dsn)
         done = files.run(name, check=False)
         assert done.returncode == 3
-        assert f'names that this step gives: "public"."{taken}"' in done.stderr
+        assert f'names that this step gives: "public"."{existing}"' in done.stderr
         assert (made.rows_of(dsn, "usual"), _relations(dsn)) == was
-        made.execute(dsn, f"DROP TABLE {taken}")
+        made.execute(dsn, f"DROP TABLE {existing}")
         files.run(name)
 
 
 def _relations(dsn: str) -> list[tuple[str, str]]:
-    return made.asked(
+    return made.fetch(
         dsn,
         "SELECT c.oid::text, c.relname::text FROM pg_class c WHERE c.relname LIKE 'usual%' ORDER BY 1",
     )
@@ -258,4 +258,4 @@ def test_publication_of_all_tables(
     # the journal of an older version does not have this table
     made.execute(dsn, "DROP TABLE gpcatalog_journal.property")
     files.run("cleanup.sql")
-    assert made.asked(dsn, "SELECT 1 FROM pg_namespace WHERE nspname = 'gpcatalog_journal'") == []
+    assert made.fetch(dsn, "SELECT 1 FROM pg_namespace WHERE nspname = 'gpcatalog_journal'") == []

@@ -47,8 +47,8 @@ def call(*words: object) -> object:
 
 def test_files_run_with_any_runner(database: str, tmp_path: Path) -> None:
     file = written_plan(database, tmp_path)
-    said = call(file, "-o", tmp_path / "sql", database, "--runner", "plain", "--count")
-    assert said.exit_code == 0, said.output
+    result = call(file, "-o", tmp_path / "sql", database, "--runner", "plain", "--count")
+    assert result.exit_code == 0, result.output
     names = sorted(str(p.relative_to(tmp_path / "sql")) for p in (tmp_path / "sql").rglob("*.*"))
     assert names == [
         "0000_prepare.sql",
@@ -69,37 +69,37 @@ def test_files_run_with_any_runner(database: str, tmp_path: Path) -> None:
             text = (tmp_path / "sql" / name).read_text()
             assert not [line for line in text.splitlines() if line.startswith("\\")]
             conn.execute(text.encode())  # type: ignore[arg-type]
-    assert made.asked(database, "SELECT count(*) FROM t_8") == [(5,)]
+    assert made.fetch(database, "SELECT count(*) FROM t_8") == [(5,)]
     again = call(file, "-o", tmp_path / "sql", database)
     assert isinstance(again.exception, CatalogError)
     assert "is not empty" in again.exception.message
 
 
 def test_a_plan_of_another_database_is_refused(database: str, pg_dsn: str, tmp_path: Path) -> None:
-    said = call(written_plan(database, tmp_path), "-o", tmp_path / "sql", pg_dsn)
-    assert isinstance(said.exception, CatalogError)
-    assert said.exception.exit_code is Exit.REFUSED
+    result = call(written_plan(database, tmp_path), "-o", tmp_path / "sql", pg_dsn)
+    assert isinstance(result.exception, CatalogError)
+    assert result.exception.exit_code is Exit.REFUSED
     assert not (tmp_path / "sql").exists()
 
 
 def test_what_changed_is_refused_with_its_reason(database: str, tmp_path: Path) -> None:
     file = written_plan(database, tmp_path)
     made.execute(database, "CREATE VIEW seen AS SELECT * FROM t_8")
-    said = call(file, "-o", tmp_path / "sql", database)
-    assert isinstance(said.exception, CatalogError)
-    assert said.exception.exit_code is Exit.REFUSED
-    assert "a view uses it: t_8 (seen)" in said.output
+    result = call(file, "-o", tmp_path / "sql", database)
+    assert isinstance(result.exception, CatalogError)
+    assert result.exception.exit_code is Exit.REFUSED
+    assert "a view uses it: t_8 (seen)" in result.output
     made.execute(database, "DROP VIEW seen", "ALTER TABLE t_8 RENAME TO t_9")
-    said = call(file, "-o", tmp_path / "sql", database)
-    assert "t_8 is now called t_9" in said.output
+    result = call(file, "-o", tmp_path / "sql", database)
+    assert "t_8 is now called t_9" in result.output
     assert not (tmp_path / "sql").exists()
 
 
 def test_no_plan(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
-    said = call(tmp_path / "x.json", "-o", tmp_path / "sql")
-    assert isinstance(said.exception, CatalogError)
-    assert said.exception.exit_code is Exit.USAGE
+    result = call(tmp_path / "x.json", "-o", tmp_path / "sql")
+    assert isinstance(result.exception, CatalogError)
+    assert result.exception.exit_code is Exit.USAGE
 
 
 def test_a_table_is_named_in_any_way(pg_dsn: str, tmp_path: Path) -> None:
@@ -117,14 +117,14 @@ def test_a_table_is_named_in_any_way(pg_dsn: str, tmp_path: Path) -> None:
     )
     file = written_plan(dsn, tmp_path)
     for n, name in enumerate(('public."Big T"', "public.Big T", '"Big T"', "Big T")):
-        said = call(file, "-o", tmp_path / f"sql{n}", dsn, "--count", "--table", name)
-        assert said.exit_code == 0, said.output
+        result = call(file, "-o", tmp_path / f"sql{n}", dsn, "--count", "--table", name)
+        assert result.exit_code == 0, result.output
         assert (
             "% rows, but 1 were counted"
             in (tmp_path / f"sql{n}" / "0001_public_big_t.sql").read_text()
         )
     # before a connection: there is no server at this address
-    said = call(
+    result = call(
         file,
         "-o",
         tmp_path / "none",
@@ -132,8 +132,8 @@ def test_a_table_is_named_in_any_way(pg_dsn: str, tmp_path: Path) -> None:
         "--table",
         "public.other",
     )
-    assert isinstance(said.exception, CatalogError)
-    assert (said.exception.exit_code, said.exception.message) == (
+    assert isinstance(result.exception, CatalogError)
+    assert (result.exception.exit_code, result.exception.message) == (
         Exit.USAGE,
         "the plan has no table public.other",
     )
@@ -156,12 +156,12 @@ def test_a_name_of_two_tables(pg_dsn: str, tmp_path: Path) -> None:
         )
         made.execute(dsn, f"INSERT INTO {schema}.t VALUES (1, '2022-01-02')")
     file = written_plan(dsn, tmp_path)
-    said = call(file, "-o", tmp_path / "none", dsn, "--table", "t")
-    assert isinstance(said.exception, CatalogError)
-    assert said.exception.message == "the plan has 2 tables with the name t"
-    assert said.exception.hint == "give the schema too: --table 'one.t'"
-    said = call(file, "-o", tmp_path / "sql", dsn, "--table", "two.t")
-    assert said.exit_code == 0, said.output
+    result = call(file, "-o", tmp_path / "none", dsn, "--table", "t")
+    assert isinstance(result.exception, CatalogError)
+    assert result.exception.message == "the plan has 2 tables with the name t"
+    assert result.exception.hint == "give the schema too: --table 'one.t'"
+    result = call(file, "-o", tmp_path / "sql", dsn, "--table", "two.t")
+    assert result.exit_code == 0, result.output
     assert [f.name for f in (tmp_path / "sql").glob("0001*")] == ["0001_two_t.sql"]
 
 
@@ -172,10 +172,10 @@ def test_losses_are_reported(database: str, tmp_path: Path) -> None:
         "ALTER TABLE t_0 ALTER COLUMN id SET DEFAULT 7",
         "COMMENT ON COLUMN t_8.d IS 'day'",
     )
-    said = call(written_plan(database, tmp_path), "-o", tmp_path / "sql", database)
-    assert said.exit_code == 0, said.output
+    result = call(written_plan(database, tmp_path), "-o", tmp_path / "sql", database)
+    assert result.exit_code == 0, result.output
     written = (tmp_path / "sql" / "0001_public_t.sql").read_text()
-    lines = [line for line in said.output.splitlines() if line.startswith("lost: public.t: ")]
+    lines = [line for line in result.output.splitlines() if line.startswith("lost: public.t: ")]
     assert lines == [
         "lost: public.t: default of column id on 1 of 2 partitions: the new partition has none",
         "lost: public.t: comment on column d on 1 of 2 partitions: the new partition has none",
@@ -195,6 +195,6 @@ def test_the_plans_role_connects(
     monkeypatch.delenv("PGUSER", raising=False)
     assert call(file, "-o", tmp_path / "sql").exit_code == 0
     monkeypatch.setenv("PGUSER", "nobody_of_this_name")
-    said = call(file, "-o", tmp_path / "sql2")
-    assert isinstance(said.exception, CatalogError)
-    assert "nobody_of_this_name" in said.exception.message
+    result = call(file, "-o", tmp_path / "sql2")
+    assert isinstance(result.exception, CatalogError)
+    assert "nobody_of_this_name" in result.exception.message

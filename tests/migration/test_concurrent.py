@@ -75,7 +75,7 @@ def test_crowd(fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_pat
         dsn,
         "INSERT INTO t SELECT i, date '2020-01-30' + i % 4, 'x' || i FROM generate_series(1, 20000) i",
     )
-    before = made.asked(dsn, "SELECT count(*) FROM t")[0][0]
+    before = made.fetch(dsn, "SELECT count(*) FROM t")[0][0]
     files = made.written(
         dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode=mode, pause_s=0.1)
     )
@@ -89,8 +89,8 @@ def test_crowd(fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_pat
         f"{fixture} {mode}: readers waited {crowd.longest['read'] * 1000:.0f} ms, writers {crowd.longest['write'] * 1000:.0f} ms at most"
     )
     assert crowd.errors == []
-    assert made.asked(dsn, "SELECT count(*) FROM t")[0][0] == before + crowd.written
-    assert made.asked(
+    assert made.fetch(dsn, "SELECT count(*) FROM t")[0][0] == before + crowd.written
+    assert made.fetch(
         dsn,
         "SELECT count(*) FROM (SELECT id FROM t WHERE v LIKE 'w%' GROUP BY id HAVING count(*) > 1) q",
     ) == [(0,)]
@@ -117,7 +117,7 @@ def test_rows_that_come_after_the_copy(
         "DELETE FROM public.t WHERE id = 6; UPDATE public.t SET v = 'changed' WHERE id = 12;\n"
     )
     parts[swaps[0] - 1] += change
-    wanted = "SELECT count(*), sum(id), count(CASE WHEN v IN ('late', 'changed') THEN 1 END) FROM t"
-    n, total, _ = made.asked(dsn, wanted)[0]
+    query = "SELECT count(*), sum(id), count(CASE WHEN v IN ('late', 'changed') THEN 1 END) FROM t"
+    n, total, _ = made.fetch(dsn, query)[0]
     files.run(name, text="BEGIN ISOLATION LEVEL READ COMMITTED;\n".join(parts))
-    assert made.asked(dsn, wanted) == [(n + 1, total + 18003 - 6, 3)]
+    assert made.fetch(dsn, query) == [(n + 1, total + 18003 - 6, 3)]

@@ -64,7 +64,7 @@ def test_forward_and_back(
     made.execute(dsn, *odd.SHARED)
     tables = fill(dsn, TableMaker(seed, greenplum=fixture.startswith("gp")), TABLES)
     assert len(tables) >= TABLES // 2
-    name = made.asked(dsn, "SELECT current_database()")[0][0]
+    name = made.fetch(dsn, "SELECT current_database()")[0][0]
     made.execute(dsn, *(f"ALTER DATABASE {name} SET {s}" for s in SETTINGS.get(fixture, ())))
     before, rows = roundtrip.dump(binary, dsn), roundtrip.contents(dsn, tables)
     policies = list(POLICIES.values())[: 3 if fixture.startswith("gp") else 2]
@@ -77,10 +77,10 @@ def test_forward_and_back(
     if not names:  # no table of this seed is migrated
         return
     files.run("0000_prepare.sql")
-    said_ok = f"OK: {len(names)} of {len(names)} tables"
-    assert said_ok in files.run_together(*names, "verify.sql")
+    ok_message = f"OK: {len(names)} of {len(names)} tables"
+    assert ok_message in files.run_together(*names, "verify.sql")
     assert roundtrip.contents(dsn, tables) == rows
-    assert said_ok in files.run_together(*(f"rollback/{name}" for name in names), "verify.sql")
+    assert ok_message in files.run_together(*(f"rollback/{name}" for name in names), "verify.sql")
     assert roundtrip.contents(dsn, tables) == rows
     files.run("cleanup.sql")
     was, now = (

@@ -21,7 +21,7 @@ from gpcatalog.probes.connection import connect
 from gpcatalog.store.snapshot import Snapshot
 from tests.capacity.live import Live
 from tests.migration import made
-from tests.migration.test_gain import ASIDE, promised, settled
+from tests.migration.test_gain import EXCLUDED, promised, settled
 
 ALL = os.environ.get("GPCATALOG_TEST_DEMO") == "all"
 
@@ -50,7 +50,7 @@ def test_demo(pg15_server: PrivateServer, tmp_path: Path) -> None:
             if "tables" in what or "schemas" in what:
                 made.execute(dsn, re.sub(r"FOR t IN 1\.\.\d+", "FOR t IN 1..1", statements))
     plan = made.plan_of(dsn, "")
-    said = promised(plan)
+    expected = promised(plan)
     files = made.written(dsn, tmp_path / "sql", plan)
     assert files.refused == []
     with ExitStack() as stack:
@@ -61,18 +61,18 @@ def test_demo(pg15_server: PrivateServer, tmp_path: Path) -> None:
         files.run("cleanup.sql")
         now, after = audited(dsn, tmp_path / "after.gpcatalog"), settled(live)
     fewer = {name: n - after[-1][name] for name, n in before[-1].items()}
-    assert sum(n for name, n in fewer.items() if name not in ASIDE) == said["rows"]
+    assert sum(n for name, n in fewer.items() if name not in EXCLUDED) == expected["rows"]
     # a heap of one page has no free space map: the number of pages of merged tiny leaves is not known before
     merged = sum(t.merges for t in plan.tables)
-    assert 0 <= fewer["files"] - said["files"] <= merged
+    assert 0 <= fewer["files"] - expected["files"] <= merged
     # and the audit reports it
     assert then["leaves"] - now["leaves"] == plan.before.leaves - plan.after.leaves
     assert then["pg_class"] - now["pg_class"] == fewer["pg_class"]
     again = made.plan_of(dsn, "")
     assert (again.before.leaves, again.before.rows) == (plan.after.leaves, plan.after.rows)
     print(
-        f"demo: {files.steps} steps; leaves {plan.before.leaves} → {now['leaves']}; catalog rows {said['rows']} fewer, promised and counted;"
-        f" files {fewer['files']} fewer, {said['files']} promised"
+        f"demo: {files.steps} steps; leaves {plan.before.leaves} → {now['leaves']}; catalog rows {expected['rows']} fewer, promised and counted;"
+        f" files {fewer['files']} fewer, {expected['files']} promised"
     )
 
 

@@ -19,7 +19,7 @@ from tests.migration.test_whole import PLAIN, plain_table
 
 GENERATION = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}
 # catalogs that depend on use and not on shape: statistics, comments, and the log of operations
-ASIDE = (
+EXCLUDED = (
     "pg_statistic",
     "pg_statistic_ext_data",
     "pg_description",
@@ -70,7 +70,7 @@ def measured(dsn: str, files: made.Written) -> list[tuple[int, dict[str, int], i
     found = []
     for content, counted in before.items():
         fewer = {name: n - after[content][name] for name, n in counted.items()}
-        rows = sum(n for name, n in fewer.items() if name not in ASIDE) - (
+        rows = sum(n for name, n in fewer.items() if name not in EXCLUDED) - (
             granted[content] - left[content]
         )
         found.append((content, fewer, rows))
@@ -131,7 +131,7 @@ def test_rows_and_files(
     plan = made.plan_of(dsn, made.EAGER + "merge_lists = 10\n")
     files = made.written(dsn, tmp_path / "sql", plan, request=Request(mode=mode))
     assert files.refused == []
-    said = promised(plan)
+    expected = promised(plan)
     own = of_the_server(files) if generation == "gp6" else 0
     # Greenplum 7 writes rows of the transaction that created the table into segment file 0; otherwise, there is one more file for each
     other = 0
@@ -148,12 +148,12 @@ def test_rows_and_files(
     for content, fewer, rows in measured(dsn, files):
         rows -= own
         if content < 0:
-            assert rows == said["coordinator"], fewer
+            assert rows == expected["coordinator"], fewer
         if content >= 0 or not generation.startswith("gp"):
-            assert rows == said["rows"] - other, fewer
-            assert fewer["files"] == said["files"] - other, fewer
+            assert rows == expected["rows"] - other, fewer
+            assert fewer["files"] == expected["files"] - other, fewer
     print(
-        f"{generation} {mode}: {files.steps} steps of {len(files.forward())} tables, promised and measured on each instance: {dict(said)}"
+        f"{generation} {mode}: {files.steps} steps of {len(files.forward())} tables, promised and measured on each instance: {dict(expected)}"
     )
 
 
@@ -164,13 +164,13 @@ def test_unpartitioned(fixture: str, request: pytest.FixtureRequest, tmp_path: P
     plain_table(dsn, fixture == "gp6_dsn")
     plan = made.plan_of(dsn, PLAIN)
     files = made.written(dsn, tmp_path / "sql", plan)
-    said = promised(plan)
+    expected = promised(plan)
     for content, fewer, rows in measured(dsn, files):
-        assert rows == said["coordinator" if content < 0 else "rows"], fewer
+        assert rows == expected["coordinator" if content < 0 else "rows"], fewer
         if (
             fixture != "gp6_dsn"
         ):  # on Greenplum 6, the number of files depends on whether a segment has rows of a leaf
-            assert fewer["files"] == said["files"], fewer
+            assert fewer["files"] == expected["files"], fewer
 
 
 def vacuumed_bytes(live: Live) -> int:
@@ -208,11 +208,11 @@ def test_catalog_bytes(fixture: str, request: pytest.FixtureRequest, tmp_path: P
         before = vacuumed_bytes(live)
         files.all()
         files.run("cleanup.sql")
-        measured, said = before - vacuumed_bytes(live), promised(plan)["bytes"]
+        measured, expected = before - vacuumed_bytes(live), promised(plan)["bytes"]
     print(
-        f"{generation}: promised {said}, measured {measured} bytes of catalogs: {said / measured - 1:+.1%}"
+        f"{generation}: promised {expected}, measured {measured} bytes of catalogs: {expected / measured - 1:+.1%}"
     )
-    assert abs(said / measured - 1) < 0.1
+    assert abs(expected / measured - 1) < 0.1
 
 
 @pytest.mark.long
@@ -243,10 +243,10 @@ def test_memory_of_a_session(fixture: str, request: pytest.FixtureRequest, tmp_p
     plan = made.plan_of(dsn)
     before, after = session_memory(plan.tables)
     assert sum(t.leaves_after for t in plan.tables) <= 9
-    held = [measure.kept(dsn, "SELECT * FROM held")]
+    sizes = [measure.session_bytes(dsn, "SELECT * FROM held")]
     files = made.written(dsn, tmp_path / "sql", plan)
     files.all()
-    held.append(measure.kept(dsn, "SELECT * FROM held"))
-    first, last = (max(own, there or 0) for own, there in held)
+    sizes.append(measure.session_bytes(dsn, "SELECT * FROM held"))
+    first, last = (max(own, there or 0) for own, there in sizes)
     print(f"{generation}: {(before - after) >> 10} KB said, {(first - last) >> 10} KB measured")
     assert (before - after) / 1.5 <= first - last <= (before - after) * 1.5

@@ -91,7 +91,7 @@ def written_for(dsn: str, generation: str, folder: Path) -> Iterator[tuple[str, 
 def test_grammars(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     generation = GENERATION[fixture]
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_grammar")
-    oracle, wanted = Oracle(dsn), editions(generation)
+    oracle, grammars = Oracle(dsn), editions(generation)
     number: Counter[str] = Counter()
     seen: set[str] = set()
     for name, text in written_for(dsn, generation, tmp_path):
@@ -104,10 +104,10 @@ def test_grammars(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) 
                 continue
             seen.add(one)
             number[where] += 1
-            for statement in statements(Source(one, name), wanted):
+            for statement in statements(Source(one, name), grammars):
                 assert statement.outcome is Outcome.TYPED, (name, statement.outcome, one[:2000])
-            taken, message = oracle.says(one)
-            assert taken, (name, message, one[:2000])
+            accepted, message = oracle.says(one)
+            assert accepted, (name, message, one[:2000])
     print(
         f"{generation}: {dict(number)} distinct statements typed by the dialect and parsed by the server"
     )

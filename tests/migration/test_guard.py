@@ -71,13 +71,13 @@ def test_changed_since_planned(
     assert files.steps == 2
     files.run("0000_prepare.sql")
     partitions = "SELECT relname FROM pg_class WHERE relname LIKE 't\\_%' ORDER BY 1"
-    for what, (change, undo, said) in CHANGES.items():
+    for what, (change, undo, message) in CHANGES.items():
         made.execute(dsn, change.format(add=add))
-        before = made.asked(dsn, partitions)
+        before = made.fetch(dsn, partitions)
         done = files.run("0001_public_t.sql", check=False)
         assert done.returncode == 3, what
-        assert said in done.stderr, what
-        assert made.asked(dsn, partitions) == before
+        assert message in done.stderr, what
+        assert made.fetch(dsn, partitions) == before
         if undo:
             made.execute(dsn, undo.format(drop=drop, me=me))
 
@@ -129,7 +129,7 @@ def test_grants_of_a_role_that_the_session_may_not_become(pg_dsn: str, tmp_path:
         "granted by the owner, because this session cannot SET ROLE to mig_grantor: GRANT SELECT"
         in done.stderr
     )
-    assert made.asked(dsn, acl) == [
+    assert made.fetch(dsn, acl) == [
         ("mig_login=arwdDxt/mig_login mig_grantor=r*/mig_login mig_reader=r/mig_login",)
     ]
     mine.run("rollback/0001_public_t.sql")
@@ -197,10 +197,10 @@ def test_cleanup_keeps_what_upkeep_stored(pg_dsn: str, tmp_path: Path) -> None:
     )
     files.run("cleanup.sql")
     left = [
-        made.asked(dsn, f"SELECT count(*) FROM gpcatalog_journal.{t}")[0][0]
+        made.fetch(dsn, f"SELECT count(*) FROM gpcatalog_journal.{t}")[0][0]
         for t in ("step", "tree", "upkeep")
     ]
     assert left == [0, 0, 1]
     made.execute(dsn, "DELETE FROM gpcatalog_journal.upkeep")
     files.run("cleanup.sql")
-    assert made.asked(dsn, "SELECT to_regnamespace('gpcatalog_journal')") == [(None,)]
+    assert made.fetch(dsn, "SELECT to_regnamespace('gpcatalog_journal')") == [(None,)]

@@ -20,7 +20,7 @@ def test_every_catalog_and_column(server: str, request: pytest.FixtureRequest) -
     dsn = request.getfixturevalue(server)
     query = ALL.replace("'pg_catalog'::regnamespace", "11") if server == "gp6_dsn" else ALL
     there: dict[str, set[str]] = {}
-    for catalog, column in made.asked(dsn, query):
+    for catalog, column in made.fetch(dsn, query):
         there.setdefault(catalog, set()).add(column)
     assert there.keys() - COLUMNS.keys() - OTHER_CATALOGS == set()
     missing = {
@@ -37,7 +37,7 @@ def test_every_reference(server: str, request: pytest.FixtureRequest) -> None:
     dsn = request.getfixturevalue(server)
     query = "SELECT DISTINCT fktable::text FROM pg_get_catalog_foreign_keys() WHERE pktable IN ('pg_class'::regclass, 'pg_attribute'::regclass)"
     # shared descriptions and labels belong to databases, roles and tablespaces
-    assert {t for (t,) in made.asked(dsn, query)} - COLUMNS.keys() <= {
+    assert {t for (t,) in made.fetch(dsn, query)} - COLUMNS.keys() <= {
         "pg_shdescription",
         "pg_shseclabel",
     }
@@ -48,4 +48,4 @@ def unlisted(dsn: str) -> list[tuple[str, str, str]]:
     query = """
         SELECT d.classid::regclass::text, d.deptype::text, min(d.objid::text) FROM pg_depend d JOIN pg_class c ON c.oid = d.refobjid
          WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid >= 16384 AND c.relkind IN ('r', 'p') GROUP BY 1, 2"""
-    return [r for r in made.asked(dsn, query) if r[0].removeprefix("pg_catalog.") not in DEPENDENTS]
+    return [r for r in made.fetch(dsn, query) if r[0].removeprefix("pg_catalog.") not in DEPENDENTS]

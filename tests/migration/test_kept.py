@@ -8,7 +8,7 @@ import pytest
 
 from tests.migration import kept
 
-FILES = sorted(kept.KEPT.glob("*.json"))
+FILES = sorted(kept.RECORDINGS.glob("*.json"))
 
 
 def test_every_server_has_some() -> None:

@@ -97,7 +97,7 @@ def kill_at(files: made.Written, name: str, point: int, what: str) -> bool:
 
 
 def leftovers(dsn: str) -> list[tuple[str]]:
-    return made.asked(
+    return made.fetch(
         dsn,
         "SELECT relname::text FROM pg_class WHERE relname LIKE 'gpc\\_%' OR relname LIKE 'gpr\\_%' UNION ALL"
         " SELECT nspname::text FROM pg_namespace WHERE nspname LIKE 'gpcatalog%' UNION ALL"
@@ -122,7 +122,7 @@ def test_row_that_is_gone_again(
     files.run("0000_prepare.sql")
     marks = [m[1] for m in MARK.finditer((files.folder / name).read_text())]
     assert kill_at(files, name, marks.index("recheck"), "backend")
-    ((stage,),) = made.asked(
+    ((stage,),) = made.fetch(
         dsn, "SELECT relname::text FROM pg_class WHERE relname LIKE 'gpc\\_%' AND relkind = 'r'"
     )
     made.execute(dsn, f"INSERT INTO {stage} SELECT * FROM {stage} LIMIT 1")

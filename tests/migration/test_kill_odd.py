@@ -95,21 +95,21 @@ class Breaker:
         self.files = files
         self.hits: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
-        self.taken: dict[str, set[Break]] = {}
+        self.used: dict[str, set[Break]] = {}
 
     def left(self, name: str) -> list[Break]:
         """Points of a script at which it was not interrupted yet."""
         return [
             b
             for b in breaks((self.files.folder / name).read_text())
-            if b not in self.taken.get(name, ())
+            if b not in self.used.get(name, ())
         ]
 
     def one(self, name: str, places: list[Break]) -> None:
         """Interrupt a script at one of these points."""
         least = min(self.hits[b.phase] for b in places)
         place = random.Random(name[-20:]).choice([b for b in places if self.hits[b.phase] == least])
-        self.taken.setdefault(name, set()).add(place)
+        self.used.setdefault(name, set()).add(place)
         self.hits[place.phase] += 1
         kind = "runner" if place.what == RUNNER else "backend"
         if kind == "backend" and self.hits.total() % SLOW == 0:
@@ -133,7 +133,7 @@ class Breaker:
             self.one(name, ways)
         query = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         until = time.monotonic() + 60
-        while made.asked(self.files.dsn, query):
+        while made.fetch(self.files.dsn, query):
             assert time.monotonic() < until, "a killed backend stays"
             time.sleep(0.05)
 
@@ -194,8 +194,8 @@ def test_killed(
             again = (
                 names if n == 0 and (KILLS or names is run) else []
             )  # a finished file has nothing to do
-            said = files.run_together(*names, *again, "verify.sql")
-            assert f"OK: {len(scripts)} of {len(scripts)} tables" in said
+            messages = files.run_together(*names, *again, "verify.sql")
+            assert f"OK: {len(scripts)} of {len(scripts)} tables" in messages
             assert roundtrip.contents(dsn, tables) == rows
     # started again, and abandoned
     given_up = scripts if KILLS else scripts[::4]

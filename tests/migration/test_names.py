@@ -67,7 +67,7 @@ def test_any_name(database: str, schema: str, table: str, column: str, leaf: str
             files.all()
             assert made.rows_of(database, f"{s}.{t}")[0] == 10
             files.run(f"rollback/{files.forward()[0]}")
-            assert made.asked(database, f"SELECT count(*) FROM {s}.{one}") == [(5,)]
+            assert made.fetch(database, f"SELECT count(*) FROM {s}.{one}") == [(5,)]
             files.run("cleanup.sql")
     finally:
         made.execute(

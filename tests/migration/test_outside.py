@@ -59,7 +59,7 @@ def test_external(
             file = Path(place) / f"{n}.txt"
             file.write_bytes(data)
             file.chmod(0o644)
-        host = made.asked(
+        host = made.fetch(
             dsn, "SELECT address FROM gp_segment_configuration WHERE content = 0 AND role = 'p'"
         )[0][0]
 
@@ -78,7 +78,7 @@ def test_external(
         done = files.run(name, check=False, text=filled())
         assert done.returncode == 3
         assert "the copy differs: 50 rows" in done.stderr
-        assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gpc\\_%'") == [
+        assert made.fetch(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gpc\\_%'") == [
             (0,)
         ]
         with (
@@ -90,8 +90,8 @@ def test_external(
         assert made.rows_of(dsn, "t") == rows
         kind = "relstorage = 'x'" if fixture == "gp6_dsn" else "relkind = 'f'"
         outside = f"SELECT count(*) FROM pg_class WHERE {kind} AND relname LIKE 't\\_1\\_prt\\_%'"
-        assert made.asked(dsn, outside) == [(2,)]
-        acls = made.asked(dsn, outside.replace("count(*)", "relacl::text"))
+        assert made.fetch(dsn, outside) == [(2,)]
+        acls = made.fetch(dsn, outside.replace("count(*)", "relacl::text"))
         for (acl,) in acls:
             assert "mig_reader=" in acl
             assert ("mig_writer=" in acl) == (fixture == "gp6_dsn")
@@ -100,17 +100,17 @@ def test_external(
             "SELECT DISTINCT pg_get_userbyid(refobjid)::text FROM pg_shdepend WHERE classid = 1259 AND deptype = 'a'"
             " AND objid IN (SELECT oid FROM pg_class WHERE "
         )
-        found = {r for (r,) in made.asked(dsn, depending + outside.partition("WHERE ")[2] + ")")}
+        found = {r for (r,) in made.fetch(dsn, depending + outside.partition("WHERE ")[2] + ")")}
         assert found == {"mig_reader"} | ({"mig_writer"} if fixture == "gp6_dsn" else set())
-        assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gpc\\_%'") == [
+        assert made.fetch(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gpc\\_%'") == [
             (0,)
         ]
         files.run(name, text=filled())
         files.run(f"rollback/{name}")
         assert made.rows_of(dsn, "t") == rows
-        assert made.asked(dsn, outside) == [(0,)]
+        assert made.fetch(dsn, outside) == [(0,)]
         assert zoo.changed(picture, zoo.picture(dsn, fixture.removesuffix("_dsn"))) == []
-        assert made.asked(
+        assert made.fetch(
             dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gp_\\_%\\_x%'"
         ) == [(0,)]
     files.run("cleanup.sql")
@@ -154,9 +154,9 @@ def test_written_out_by_the_script(
     ):
         for n in range(2):
             for what in ("read_from", "write_to"):
-                asked = f"SET gpcatalog_journal.{what} = 'FILL IN'"
+                setting = f"SET gpcatalog_journal.{what} = 'FILL IN'"
                 text = text.replace(
-                    asked,
+                    setting,
                     f"SET gpcatalog_journal.{what} = 'gpfdist://127.0.0.1:{port}/{n}.txt'",
                     1,
                 )

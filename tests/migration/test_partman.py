@@ -58,7 +58,7 @@ def test_maintenance_follows(
         "CREATE UNIQUE INDEX ON partman.template_public_t (id)",
         "ANALYZE t",
     )
-    rows, before = made.rows_of(dsn, "t"), made.asked(dsn, LEAVES)
+    rows, before = made.rows_of(dsn, "t"), made.fetch(dsn, LEAVES)
     plan = made.plan_of(dsn, SUNDRY + "[[table]]\nmatch = 'public.a'\nskip = true\n")
     kinds = [s.__struct_config__.tag for t in plan.tables if t.table == "t" for s in t.steps]
     assert kinds.count("merge") >= 1
@@ -66,17 +66,17 @@ def test_maintenance_follows(
     files = made.written(dsn, tmp_path / "sql", plan)
     assert files.refused == []
     files.all()
-    after = made.asked(dsn, LEAVES)
+    after = made.fetch(dsn, LEAVES)
     assert len(after) < len(before) - 20
     assert made.rows_of(dsn, "t") == rows
-    assert made.asked(
+    assert made.fetch(
         dsn,
         "SELECT partition_interval::interval = '1 month', premake FROM partman.part_config WHERE parent_table = 'public.t'",
     ) == [(True, 1)]
     # it reads all partitions in order, whether it created them or not
     shown = [
         r[0]
-        for r in made.asked(
+        for r in made.fetch(
             dsn, "SELECT partition_tablename FROM partman.show_partitions('public.t')"
         )
     ]
@@ -85,7 +85,7 @@ def test_maintenance_follows(
     (_, start, end) = after[-1]
     assert (start.day, end.day, (end - start).days > 27) == (1, 1, True)
     unique = "SELECT count(*) FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid WHERE x.indisunique AND c.relname = '{}'"
-    assert made.asked(dsn, unique.format(after[-1][0])) == [(1,)]
+    assert made.fetch(dsn, unique.format(after[-1][0])) == [(1,)]
     # later months
     for months in range(4):
         made.execute(
@@ -96,16 +96,16 @@ def test_maintenance_follows(
             f"INSERT INTO t SELECT 1000 + {months}, max({LEAVES_END}) - interval '1 day', 'later' FROM {LEAVES_FROM}",
         )
     made.execute(dsn, "SELECT partman.run_maintenance()")
-    new = [r for r in made.asked(dsn, LEAVES) if r not in after]
+    new = [r for r in made.fetch(dsn, LEAVES) if r not in after]
     assert len(new) >= 3
     assert all(
         start.day == 1 and end.day == 1 and 27 < (end - start).days < 32 for _, start, end in new
     )
-    defaults = made.asked(dsn, "SELECT count(*) FROM t_default")
+    defaults = made.fetch(dsn, "SELECT count(*) FROM t_default")
     assert defaults == [(0,)]
     # the rollback
     files.run("rollback/0001_public_t.sql")
-    assert made.asked(
+    assert made.fetch(
         dsn,
         "SELECT partition_interval::interval = '1 day', premake FROM partman.part_config WHERE parent_table = 'public.t'",
     ) == [(True, 6)]

@@ -34,10 +34,10 @@ def test_what_makes_a_column_alike(
     what: str, was: str | None, then: str | None, before: list[str]
 ) -> None:
     base = {} if was is None else {(what, "v"): was}
-    wanted = {} if then is None else {(what, "v"): then}
-    said = statements_for("s.t", "s.final", base, wanted, {})
-    assert list(said.before) == before
-    assert (said.late, said.after) == ((), ())
+    required = {} if then is None else {(what, "v"): then}
+    statements = statements_for("s.t", "s.final", base, required, {})
+    assert list(statements.before) == before
+    assert (statements.late, statements.after) == ((), ())
 
 
 def test_grants_follow_what_they_rest_on() -> None:
@@ -54,12 +54,12 @@ def test_names_of_indexes_at_their_limits() -> None:
     long = "x" * 62
     for ending in (39, 40, 41):
         name = index_name("t", "t" + "i" * ending, long, set())
-        kept = min(ending, 40)
-        assert name == "x" * (NAMEDATALEN - kept) + "i" * kept
+        length = min(ending, 40)
+        assert name == "x" * (NAMEDATALEN - length) + "i" * length
     # if the name exists, thirty bytes of the ending and a number are kept
-    taken = {index_name("t", "t" + "i" * 31, "n", set())}
-    assert index_name("t", "t" + "i" * 31, "n", taken) == "n" + "i" * 30 + "_2"
-    assert index_name("t", "t" + "i" * 31, "n", taken) == "n" + "i" * 30 + "_3"
+    used_names = {index_name("t", "t" + "i" * 31, "n", set())}
+    assert index_name("t", "t" + "i" * 31, "n", used_names) == "n" + "i" * 30 + "_2"
+    assert index_name("t", "t" + "i" * 31, "n", used_names) == "n" + "i" * 30 + "_3"
 
 
 def test_indexes_of_single_parts() -> None:

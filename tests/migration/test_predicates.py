@@ -49,7 +49,7 @@ def test_the_server_puts_the_same_rows_there(pg_dsn: str, columns: int) -> None:
         else:
             low, high = end(r, columns, "MINVALUE"), end(r, columns, "MAXVALUE")
             bounds.append((kind, f"FOR VALUES FROM ({low}) TO ({high})"))
-    told = 0
+    checked = 0
     with psycopg.connect(fresh_database(pg_dsn, "bounds"), autocommit=True) as conn:
         for kind, bound in bounds:
             conn.execute("DROP TABLE IF EXISTS t")
@@ -68,8 +68,8 @@ def test_the_server_puts_the_same_rows_there(pg_dsn: str, columns: int) -> None:
                 f"SELECT a, b, tableoid::regclass::text FROM t WHERE (tableoid = 't_here'::regclass) <> coalesce({condition}, false)"
             ).fetchall()
             assert not wrong, (bound, condition)
-            told += 1
-    assert told >= 30
+            checked += 1
+    assert checked >= 30
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def relation(name: str, level: int = 2, partition: str = "") -> Relation:
 
 def test_names_below_a_partition() -> None:
     def named(
-        parent: str, like: Relation, old: str, taken: set[str], *, classic: bool = False
+        parent: str, like: Relation, old: str, used_names: set[str], *, classic: bool = False
     ) -> str:
-        return child_name(parent, like, old, taken, classic=classic)
+        return child_name(parent, like, old, used_names, classic=classic)
 
     east = relation("t_1_prt_jan_2_prt_east", partition="east")
     assert named("t_1_prt_q1", east, "t_1_prt_jan", set(), classic=True) == "t_1_prt_q1_2_prt_east"
@@ -164,13 +164,13 @@ def test_names_below_a_partition() -> None:
     long = named("p" * 63, east, "x", set(), classic=True)
     assert (len(long), long[-11:]) == (63, "_2_prt_east")
 
-    taken = {"q1_east"}
+    used_names = {"q1_east"}
     assert named("q1", relation("jan_east"), "jan", set()) == "q1_east"
-    assert named("q1", relation("jan_east"), "jan", taken) == "q1_east_2"
-    assert named("q1", relation("jan_east"), "jan", taken) == "q1_east_3"
-    assert taken == {"q1_east", "q1_east_2", "q1_east_3"}
+    assert named("q1", relation("jan_east"), "jan", used_names) == "q1_east_2"
+    assert named("q1", relation("jan_east"), "jan", used_names) == "q1_east_3"
+    assert used_names == {"q1_east", "q1_east_2", "q1_east_3"}
     assert named("q1", relation("elsewhere"), "jan", set()) == "q1_elsewhere"
     assert named("q1", relation("jan"), "jan", set()) == "q1_jan"
-    whole = named("ä" * 31, relation("jan_" + "b" * 59), "jan", set())
-    assert len(whole.encode()) <= 63
-    assert whole.endswith("b" * 39)
+    shortened = named("ä" * 31, relation("jan_" + "b" * 59), "jan", set())
+    assert len(shortened.encode()) <= 63
+    assert shortened.endswith("b" * 39)

@@ -84,7 +84,7 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
         plan="plan-1", root=root, columns=(quoted,), copied=(quoted,), signature=f"{quoted} date"
     )
     body = f"CREATE INDEX i ON {root.sql} USING btree ({quoted})"
-    made = Index(index, body, "", "", text, "", False, False, True)
+    new_index = Index(index, body, "", "", text, "", False, False, True)
     late = f"({quoted} > '2020-01-01')"
     stage = StagingTable(
         name="gpc_1",
@@ -97,7 +97,7 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
         grants=(Grant(owner, ("SELECT",), ()),),
         comment=text,
         storage="heap",
-        indexes=((made, index),),
+        indexes=((new_index, index),),
         slices=(late, late),
         statistics=((quoted, 5),),
     )
@@ -175,7 +175,7 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
             grants=grants,
             comment=text,
             address=partition(leaf),
-            indexes=((made, new),),
+            indexes=((new_index, new),),
         ),
         IntermediatePartition(
             name=leaf,
@@ -201,11 +201,11 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
         middles=middles,
         columns=root,
     )
-    gone = Unit(relation=between[0], leaves=(two,), address=partition(leaf), middles=middles)
+    removed = Unit(relation=between[0], leaves=(two,), address=partition(leaf), middles=middles)
     found.append(
         (
             "deep",
-            replace(swap, gone=(gone,), new_partitions=(deep,)).transactions(
+            replace(swap, gone=(removed,), new_partitions=(deep,)).transactions(
                 writer, context, forward
             ),
         )
@@ -240,7 +240,7 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
             predicate=late,
             leaf_predicate="true",
             up=True,
-            above=replace(middles[0], indexes=((made, index),)),
+            above=replace(middles[0], indexes=((new_index, index),)),
         )
         found.append(("flatten", up.transactions(writer, context, forward)))
         found.append(

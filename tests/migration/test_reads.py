@@ -57,7 +57,7 @@ _JOURNAL = (
 
 
 def _create(dsn: str, name: str, days: int) -> None:
-    classic = "Greenplum Database 6" in made.asked(dsn, "SELECT version()")[0][0]
+    classic = "Greenplum Database 6" in made.fetch(dsn, "SELECT version()")[0][0]
     for text in (_CLASSIC,) if classic else _DECLARATIVE:
         made.execute(dsn, text.format(name=name, days=days, end=date(2020, 1, 1) + timedelta(days)))
 
@@ -105,11 +105,11 @@ def _reads(dsn: str, folder: Path, mode: Mode, others: int) -> dict[str, list[di
     plan = msgspec.structs.replace(plan, tables=[t for t in plan.tables if t.table == "small"])
     files = made.written(dsn, folder, plan, request=Request(mode=mode))
     assert files.steps == 2
-    catalogs = dict(made.asked(dsn, _CATALOGS))
+    catalogs = dict(made.fetch(dsn, _CATALOGS))
     files.run("0000_prepare.sql")
     if others:
         made.execute(dsn, *(text.format(plan=plan.id, others=others) for text in _JOURNAL))
-    catalogs |= dict(made.asked(dsn, _TABLES))
+    catalogs |= dict(made.fetch(dsn, _TABLES))
     (name,) = files.forward()
     found = {}
     for one in (name, f"rollback/{name}", "verify.sql"):
@@ -144,11 +144,11 @@ def test_other_tables_cost_a_step_nothing(
                 dsn, f"GRANT ALL ON SCHEMA public TO {owner}", f"ALTER TABLE small OWNER TO {owner}"
             )
         reads.append(_reads(dsn, tmp_path / name, mode, others))
-    alone, beside = reads
+    alone, with_others = reads
     more = [
         f"{file}, transaction {n}: {catalog}: {a[catalog]} rows alone, {b[catalog]} beside others"
         for file in alone
-        for n, (a, b) in enumerate(zip(alone[file], beside[file], strict=True), 1)
+        for n, (a, b) in enumerate(zip(alone[file], with_others[file], strict=True), 1)
         for catalog in a
         if b[catalog] > a[catalog] + MORE * many
         # verify reads each journal table once, and opens so many tables that Greenplum reads about as much for its caches

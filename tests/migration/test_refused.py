@@ -189,11 +189,11 @@ def table(name: str, generation: str) -> list[str]:
     tail = " DISTRIBUTED BY (id)" if generation == "gp7" else ""
     root = f"CREATE TABLE {name} {columns} PARTITION BY RANGE (d){tail}"
     days = [f"FOR VALUES FROM ('2020-01-0{n}') TO ('2020-01-0{n + 1}')" for n in range(1, 5)]
-    made_as = [f"CREATE TABLE {name}_{n} PARTITION OF {name} {d}" for n, d in enumerate(days, 1)]
+    partitions = [f"CREATE TABLE {name}_{n} PARTITION OF {name} {d}" for n, d in enumerate(days, 1)]
     if name == "r_older":
         attached = f"ALTER TABLE {name} ATTACH PARTITION {name}_1 {days[0]}"
-        return [f"CREATE TABLE {name}_1 {columns}", root, attached, *made_as[1:]]
-    return [root, *made_as]
+        return [f"CREATE TABLE {name}_1 {columns}", root, attached, *partitions[1:]]
+    return [root, *partitions]
 
 
 @pytest.mark.parametrize("fixture", FIXTURES)
@@ -233,7 +233,7 @@ def test_reasons(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
     assert all(f"LOST: {line}" in text for line in lost)
     # a plan that contains the obstacles leaves out the steps that migrate refuses
     again = {t.table: t for t in made.plan_of(dsn).tables}
-    kept = first.format(t="r_unique", n=1)
-    assert kept not in {x.name for s in again["r_unique"].steps for x in getattr(s, "leaves", ())}
+    leaf = first.format(t="r_unique", n=1)
+    assert leaf not in {x.name for s in again["r_unique"].steps for x in getattr(s, "leaves", ())}
     files.all()
     files.run("cleanup.sql")

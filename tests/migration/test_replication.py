@@ -30,13 +30,13 @@ def daily(dsn: str, *tables: str) -> None:
 
 
 def number(dsn: str, table: str) -> int:
-    return int(made.asked(dsn, f"SELECT count(*) FROM {table}")[0][0])
+    return int(made.fetch(dsn, f"SELECT count(*) FROM {table}")[0][0])
 
 
-def arrived(dsn: str, table: str, wanted: int) -> bool:
+def arrived(dsn: str, table: str, expected: int) -> bool:
     """Whether the table has this number of rows within half a minute."""
     for _ in range(300):
-        if number(dsn, table) == wanted:
+        if number(dsn, table) == expected:
             return True
         time.sleep(0.1)
     return False

@@ -113,11 +113,11 @@ def test_drops_are_cut(fixture: str, request: pytest.FixtureRequest, tmp_path: P
     )
     files.all()
     assert made.rows_of(dsn, "t") == rows
-    assert made.asked(dsn, "SELECT count(*) FROM pg_inherits WHERE inhparent = 't'::regclass") == [
+    assert made.fetch(dsn, "SELECT count(*) FROM pg_inherits WHERE inhparent = 't'::regclass") == [
         (7,)
     ]
     files.run("rollback/0001_public_t.sql")
-    assert made.asked(dsn, "SELECT count(*) FROM pg_inherits WHERE inhparent = 't'::regclass") == [
+    assert made.fetch(dsn, "SELECT count(*) FROM pg_inherits WHERE inhparent = 't'::regclass") == [
         (10,)
     ]
 
@@ -164,7 +164,7 @@ def test_merge_partitions_done_by_postgresql_19(pg19_dsn: str, tmp_path: Path) -
             "ALTER TABLE t OWNER TO mig_owner",
             "GRANT SELECT ON t TO mig_reader",
         )
-        for (leaf,) in made.asked(
+        for (leaf,) in made.fetch(
             dsn, "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 't'::regclass"
         ):
             made.execute(

@@ -16,7 +16,7 @@ from tests.capacity.live import Live
 from tests.conftest import fresh_database
 from tests.migration import made, odd, roundtrip
 from tests.migration.made import EAGER
-from tests.migration.test_gain import ASIDE, grants
+from tests.migration.test_gain import EXCLUDED, grants
 from tests.migration.test_inventory import unlisted
 from tests.recorded import share, turn
 
@@ -114,14 +114,14 @@ def test_forward_and_back(
     assert len(files.forward()) > (0 if policy == "reshape" else 0.6 * len(tables))
     files.run("0000_prepare.sql")
     at_first = catalog_rows(dsn)
-    said = files.run_together(*files.forward(), "verify.sql")
-    assert f"OK: {len(files.forward())} of {len(files.forward())} tables" in said
+    messages = files.run_together(*files.forward(), "verify.sql")
+    assert f"OK: {len(files.forward())} of {len(files.forward())} tables" in messages
     assert roundtrip.contents(dsn, tables) == rows
     assert roundtrip.dump(binary, dsn) != before
     promised, counted = sum(w.gain for w in files.work), at_first - catalog_rows(dsn)
     assert promised == pytest.approx(counted, rel=0.002), "catalog rows of an instance"
-    said = files.run_together(*(f"rollback/{name}" for name in files.forward()), "verify.sql")
-    assert f"OK: {len(files.forward())} of {len(files.forward())} tables" in said
+    messages = files.run_together(*(f"rollback/{name}" for name in files.forward()), "verify.sql")
+    assert f"OK: {len(files.forward())} of {len(files.forward())} tables" in messages
     assert roundtrip.contents(dsn, tables) == rows
     files.run("cleanup.sql")
     after = roundtrip.dump(binary, dsn)
@@ -140,7 +140,7 @@ def catalog_rows(dsn: str) -> int:
         live = Live(dsn, stack)
         content = max(live.instances)
         counted, granted = live.count(), grants(live)
-    return sum(n for name, n in counted[content].items() if name not in ASIDE) - granted[content]
+    return sum(n for name, n in counted[content].items() if name not in EXCLUDED) - granted[content]
 
 
 def make(
@@ -148,7 +148,7 @@ def make(
     *,
     classic: bool,
     only: Collection[str] | None = None,
-    also: Iterable[odd.Odd] = (),
+    also: Iterable[odd.UnusualTable] = (),
     part: int = 1,
     first: int = 0,
 ) -> tuple[list[str], list[str]]:
@@ -158,7 +158,7 @@ def make(
     """
     made.roles(dsn, *odd.ROLES)
     made.execute(dsn, *odd.SHARED)
-    version = int(made.asked(dsn, "SHOW server_version_num")[0][0])
+    version = int(made.fetch(dsn, "SHOW server_version_num")[0][0])
     tables, cannot, number = [], [], -1
     for one in [
         *(odd.GREENPLUM if classic else odd.POSTGRES),

@@ -36,17 +36,17 @@ def _loop(*statements: str, days: int = DAYS) -> str:
 
 
 def _range(kind: str, first: str, step: str, *, default: bool = False) -> list[str]:
-    made_ = [
+    statements = [
         f"CREATE TABLE t (id int, k {kind}) PARTITION BY RANGE (k)",
         f"""DO $$ BEGIN FOR n IN 0..{DAYS - 1} LOOP
             EXECUTE format('CREATE TABLE t_%s PARTITION OF t FOR VALUES FROM (%L) TO (%L)', n, {first} + n * {step}, {first} + (n + 1) * {step});
             END LOOP; END $$""",
     ]
     if default:
-        made_.append("CREATE TABLE t_other PARTITION OF t DEFAULT")
-        made_.append("INSERT INTO t VALUES (0, NULL)")
+        statements.append("CREATE TABLE t_other PARTITION OF t DEFAULT")
+        statements.append("INSERT INTO t VALUES (0, NULL)")
     return [
-        *made_,
+        *statements,
         f"INSERT INTO t SELECT i, {first} + (i % {DAYS}) * {step} FROM generate_series(1, 280) i",
     ]
 
@@ -172,8 +172,8 @@ def test_no_table_is_read_under_the_lock(
             "    PERFORM gpcatalog_journal.note(",
             "    RAISE WARNING 'gpcatalog-test: done';\n    PERFORM gpcatalog_journal.note(",
         )
-        said = files.run(name, text=text).stderr
-        assert "gpcatalog-test: locked" in said
-        seen += scanned(said)
+        messages = files.run(name, text=text).stderr
+        assert "gpcatalog-test: locked" in messages
+        seen += scanned(messages)
         assert made.rows_of(dsn, "t") == rows
     assert seen == []

@@ -10,7 +10,7 @@ from tests.conftest import fresh_database
 from tests.migration import made, zoo
 
 # settings that change how the server prints names and values
-ODD = "-c quote_all_identifiers=on -c bytea_output=escape -c extra_float_digits=0 -c intervalstyle=iso_8601 -c datestyle=german"
+OUTPUT_SETTINGS = "-c quote_all_identifiers=on -c bytea_output=escape -c extra_float_digits=0 -c intervalstyle=iso_8601 -c datestyle=german"
 # settings that change properties of a new table that its statement does not specify
 GREENPLUM = " -c gp_default_storage_options=appendonly=true -c gp_use_legacy_hashops=on"
 
@@ -54,7 +54,7 @@ def test_settings_of_a_role(fixture: str, request: pytest.FixtureRequest, tmp_pa
     # the trigger of one partition is lost, as reported, and the rollback does not restore it
     back = f"rollback/{name}"
     for n, file in enumerate(("0000_prepare.sql", name, "verify.sql", back, "verify.sql", name)):
-        options = ODD + of_greenplum if n % 2 else ""
+        options = OUTPUT_SETTINGS + of_greenplum if n % 2 else ""
         done = files.run(file, PGOPTIONS=options)
         assert made.rows_of(dsn, "t") == rows
         if file == "verify.sql":
@@ -98,6 +98,6 @@ def test_a_foreign_partition_that_nobody_reaches(pg_dsn: str, tmp_path: Path) ->
     done = files.run("index.sql")
     assert "public.far: the steps are done, but ANALYZE failed: could not connect" in done.stderr
     assert "public.near: the steps are done" not in done.stderr
-    assert made.asked(dsn, "SELECT count(*) FROM ONLY near_p2020m01") == [(20000,)]
-    assert made.asked(dsn, "SELECT count(*) FROM ONLY far_p2020m01") == [(100,)]
-    assert made.asked(dsn, "SELECT count(*) FROM pg_stats WHERE tablename = 'near'") == [(2,)]
+    assert made.fetch(dsn, "SELECT count(*) FROM ONLY near_p2020m01") == [(20000,)]
+    assert made.fetch(dsn, "SELECT count(*) FROM ONLY far_p2020m01") == [(100,)]
+    assert made.fetch(dsn, "SELECT count(*) FROM pg_stats WHERE tablename = 'near'") == [(2,)]

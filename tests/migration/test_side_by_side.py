@@ -22,25 +22,25 @@ from tests.migration import made
 
 def test_results_are_in_the_order_of_the_tables(pg_dsn: str) -> None:
     with connect(pg_dsn) as session:
-        asked = ByTable([session], ())
+        by_table = ByTable([session], ())
 
         def work(number: int) -> int:
             for _ in range(10 - number):
-                assert asked.rows("settings")
+                assert by_table.rows("settings")
             return number
 
-        assert list(_side_by_side(asked, work, list(range(10)), 2)) == list(range(10))  # type: ignore[arg-type]
+        assert list(_side_by_side(by_table, work, list(range(10)), 2)) == list(range(10))  # type: ignore[arg-type]
 
 
 def test_an_interrupt_stops_both(pg_dsn: str) -> None:
     ended = []
     with connect(pg_dsn) as session:
-        asked = ByTable([session], ())
+        by_table = ByTable([session], ())
 
         def work(number: int) -> None:
             try:
                 while True:
-                    asked.rows("settings")
+                    by_table.rows("settings")
             except ProbeFailed:
                 ended.append(number)
                 raise
@@ -50,7 +50,7 @@ def test_an_interrupt_stops_both(pg_dsn: str) -> None:
         try:
             threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
             with pytest.raises(KeyboardInterrupt):
-                list(_side_by_side(asked, work, [1, 2, 3], 2))  # type: ignore[arg-type]
+                list(_side_by_side(by_table, work, [1, 2, 3], 2))  # type: ignore[arg-type]
         finally:
             signal.signal(signal.SIGINT, was)
         assert sorted(ended) == [1, 2]  # the third table was never started
@@ -64,19 +64,19 @@ def test_a_second_session_answers_while_the_first_waits(pg_dsn: str) -> None:
         connect(pg_dsn, timeouts=limits) as two,
         psycopg.connect(pg_dsn) as holder,
     ):
-        asked = ByTable([one, two], ())
+        by_table = ByTable([one, two], ())
         holder.execute("LOCK TABLE pg_catalog.pg_publication_rel IN ACCESS EXCLUSIVE MODE")
         ended: list[str] = []
 
         def waits() -> None:
-            asked.rows(BATCH_PROBE, roots="0")
+            by_table.rows(BATCH_PROBE, roots="0")
             ended.append("waits")
 
         thread = threading.Thread(target=waits)
         thread.start()
-        while not made.asked(pg_dsn, "SELECT 1 FROM pg_locks WHERE NOT granted"):
+        while not made.fetch(pg_dsn, "SELECT 1 FROM pg_locks WHERE NOT granted"):
             assert thread.is_alive()
-        assert asked.rows("settings")
+        assert by_table.rows("settings")
         assert not ended
         holder.rollback()
         thread.join()
@@ -137,11 +137,11 @@ def test_files_that_nobody_takes_end_the_reading(
     with connect(dsn) as session:
         files, _, _ = write_migration(session, plan, Request())
         assert next(files)[0] == "0001_public_a.sql"
-        assert made.asked(pg_dsn, mine) == [(2,)]
+        assert made.fetch(pg_dsn, mine) == [(2,)]
         files.close()
         assert session.query("SELECT 1 AS n") == [{"n": 1}]
         # the server needs a moment to end the other session
         for _ in range(100):
-            if made.asked(pg_dsn, mine) == [(1,)]:
+            if made.fetch(pg_dsn, mine) == [(1,)]:
                 break
-        assert made.asked(pg_dsn, mine) == [(1,)]
+        assert made.fetch(pg_dsn, mine) == [(1,)]

@@ -41,12 +41,12 @@ def test_two_handlers_are_an_error() -> None:
     ("number", "names"), [(1, "p1"), (2, "p1, p2"), (3, "p1, p2, p3"), (4, "p1, p2, p3 …")]
 )
 def test_a_title_names_three_partitions(number: int, names: str) -> None:
-    def replacing(gone: int, made: int) -> ReplacePartitions:
-        old = [relation(f"p{n}", "s", "o", "", level=n) for n in range(1, gone + 1)]
+    def replacing(removed: int, created: int) -> ReplacePartitions:
+        old = [relation(f"p{n}", "s", "o", "", level=n) for n in range(1, removed + 1)]
         units = (Unit(relation=r, leaves=(r,), address=partition(r.partition)) for r in old)
         new = (
             NewPartition(name=f"p{n}", partition=f"p{n}", bound="", stages=(), key="")
-            for n in range(1, made + 1)
+            for n in range(1, created + 1)
         )
         return ReplacePartitions(
             id="merge-1",

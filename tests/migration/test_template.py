@@ -17,7 +17,7 @@ TRIM = made.EAGER + 'unused_subpartitions = "drop"\n'
 def leaves(dsn: str) -> list[str]:
     return [
         n
-        for (n,) in made.asked(
+        for (n,) in made.fetch(
             dsn,
             "SELECT relname::text FROM pg_class WHERE relname LIKE 't\\_1\\_prt%2\\_prt%' AND relkind = 'r' ORDER BY 1",
         )
@@ -44,11 +44,11 @@ def weighed(dsn: str) -> tuple[int, int]:
     found = 0
     names = "pg_class pg_attribute pg_type pg_index pg_inherits pg_constraint pg_appendonly pg_attribute_encoding gp_fastsequence gp_distribution_policy".split()
     for name in names:
-        ((n,),) = made.asked(
+        ((n,),) = made.fetch(
             dsn, f"SELECT count(*) FROM gp_dist_random('pg_catalog.{name}') WHERE gp_segment_id = 0"
         )
         found += n
-    ((depend,),) = made.asked(
+    ((depend,),) = made.fetch(
         dsn, "SELECT count(*) FROM gp_dist_random('pg_catalog.pg_depend') WHERE gp_segment_id = 0"
     )
     return found, depend
@@ -213,15 +213,18 @@ def test_template_follows_merges(
     follow = next(s for s in plan.tables[0].steps if isinstance(s, Reconfigure))
     assert follow.maker == "template"
     # the template is not changed if the names of merges already exist
-    taken = [s.name for s in merges if s.parent_name == follow.now["like"]]
-    made.execute(dsn, *(f'CREATE TABLE "{name}" (i int)' for name in taken))
-    held = made.written(dsn, tmp_path / "held", plan)
-    assert [r.reason for r in held.refused] == [
-        *(f"a relation named public.{name} exists already: drop or rename it" for name in taken),
+    used_names = [s.name for s in merges if s.parent_name == follow.now["like"]]
+    made.execute(dsn, *(f'CREATE TABLE "{name}" (i int)' for name in used_names))
+    incomplete = made.written(dsn, tmp_path / "held", plan)
+    assert [r.reason for r in incomplete.refused] == [
+        *(
+            f"a relation named public.{name} exists already: drop or rename it"
+            for name in used_names
+        ),
         f"the steps below {follow.now['like']} that this step depends on were refused",
     ]
-    assert held.steps == len(merges) - len(taken) == 3
-    made.execute(dsn, *(f'DROP TABLE "{name}"' for name in taken))
+    assert incomplete.steps == len(merges) - len(used_names) == 3
+    made.execute(dsn, *(f'DROP TABLE "{name}"' for name in used_names))
     files = made.written(dsn, tmp_path / "sql", plan)
     assert files.refused == []
     files.all()

@@ -60,13 +60,13 @@ def background(files: made.Written, name: str) -> subprocess.Popen[str]:
 def progress(dsn: str) -> list[tuple[Any, ...]]:
     """The progress as another session sees it: steps, done, whether a run is active, the next step, whether seconds are left."""
     query = "SELECT steps, done, running IS NOT NULL, next_step, seconds_left > 0 FROM gpcatalog_journal.progress"
-    return made.asked(dsn, query)
+    return made.fetch(dsn, query)
 
 
 def waits(dsn: str) -> bool:
     """Whether a session is running a file."""
     return bool(
-        made.asked(dsn, "SELECT 1 FROM gpcatalog_journal.progress WHERE running IS NOT NULL")
+        made.fetch(dsn, "SELECT 1 FROM gpcatalog_journal.progress WHERE running IS NOT NULL")
     )
 
 
@@ -94,8 +94,8 @@ def test_two_databases(server: str, request: pytest.FixtureRequest, tmp_path: Pa
         assert progress(there) == [(2, 2, False, None, False)]
         assert progress(here)[0][:3] == (2, 0, True)
         writer.rollback()
-    _, said = first.communicate(timeout=120)
-    assert first.returncode == 0, said
+    _, stderr = first.communicate(timeout=120)
+    assert first.returncode == 0, stderr
 
 
 @pytest.mark.parametrize("mode", [Mode.LOCKED, Mode.ONLINE])
@@ -111,7 +111,7 @@ def test_two_runs(server: str, mode: Mode, request: pytest.FixtureRequest, tmp_p
     leaf = (
         "t_1_prt_1"
         if server == "gp6_dsn"
-        else made.asked(
+        else made.fetch(
             dsn,
             "SELECT min(inhrelid)::regclass::text FROM pg_inherits WHERE inhparent = 't'::regclass",
         )[0][0]
@@ -148,25 +148,25 @@ def test_two_runs(server: str, mode: Mode, request: pytest.FixtureRequest, tmp_p
                 ]
             assert first.poll() is None
             writer.rollback()
-        _, said = first.communicate(timeout=120)
-        assert first.returncode == 0, said
+        _, stderr = first.communicate(timeout=120)
+        assert first.returncode == 0, stderr
         # only a line for each step, and the number of steps
-        lines = [line for line in said.splitlines() if "free disk space is unknown (" not in line]
-        assert sum(f"{done} in" in line for line in lines) == 2, said
-        assert len(lines) == (3 if done == "done" else 2), said
+        lines = [line for line in stderr.splitlines() if "free disk space is unknown (" not in line]
+        assert sum(f"{done} in" in line for line in lines) == 2, stderr
+        assert len(lines) == (3 if done == "done" else 2), stderr
         if done == "done":
             assert progress(dsn) == [(2, 2, False, None, False)]
             again = files.run(name)
             assert "all 2 steps are done" in again.stderr
-        said = files.run("verify.sql").stderr
-        assert said.splitlines()[-1].endswith("INFO:  OK: 1 of 1 tables"), said
+        stderr = files.run("verify.sql").stderr
+        assert stderr.splitlines()[-1].endswith("INFO:  OK: 1 of 1 tables"), stderr
         assert made.rows_of(dsn, "t") == before
     # a row that was inserted later is a difference and not OK; a missing partition is an error
     made.execute(dsn, "INSERT INTO t VALUES (81, '2022-01-28')")
-    said = files.run("verify.sql").stderr
-    assert said.splitlines()[-1].endswith(
+    stderr = files.run("verify.sql").stderr
+    assert stderr.splitlines()[-1].endswith(
         "INFO:  the rows of 1 of 1 tables differ from those copied (see above); everything else is OK"
-    ), said
+    ), stderr
     made.execute(
         dsn,
         f"{'ALTER TABLE t DROP PARTITION FOR (RANK(1))' if server == 'gp6_dsn' else f'DROP TABLE {leaf}'}",

@@ -52,7 +52,7 @@ def plain_table(dsn: str, greenplum: bool) -> None:
 
 def shown(dsn: str, generation: str) -> list[tuple[object, ...]]:
     """Properties of the root that must not change."""
-    return made.asked(
+    return made.fetch(
         dsn,
         """SELECT pg_get_userbyid(c.relowner)::text, ARRAY(SELECT unnest(c.relacl)::text ORDER BY 1), obj_description(c.oid, 'pg_class'),
                   ARRAY(SELECT i.relname || x.indisprimary || coalesce(obj_description(i.oid, 'pg_class'), '') FROM pg_index x
@@ -98,11 +98,11 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     files.all()
     assert made.rows_of(dsn, "t") == rows
     assert shown(dsn, generation) == before
-    assert made.asked(
+    assert made.fetch(
         dsn,
         "SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent WHERE c.relname = 't'",
     ) == [(0,)]
-    assert made.asked(
+    assert made.fetch(
         dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\_%' AND relkind = 'r'"
     ) == [(0,)]
     if greenplum:
@@ -111,11 +111,11 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
             if generation == "gp6"
             else "relam = (SELECT oid FROM pg_am WHERE amname = 'ao_column')"
         )
-        assert made.asked(dsn, f"SELECT {storage} FROM pg_class WHERE relname = 't'") == [(True,)]
+        assert made.fetch(dsn, f"SELECT {storage} FROM pg_class WHERE relname = 't'") == [(True,)]
         encoding = "SELECT attoptions::text FROM pg_attribute_encoding WHERE attrelid = 't'::regclass AND attoptions::text LIKE '%compresslevel=7%'"
-        assert len(made.asked(dsn, encoding)) == 1
+        assert len(made.fetch(dsn, encoding)) == 1
     made.execute(dsn, "INSERT INTO t (d, v) VALUES ('2020-01-01', 'new')")
-    assert made.asked(dsn, "SELECT id FROM t WHERE v = 'new'") == [(201,)]
+    assert made.fetch(dsn, "SELECT id FROM t WHERE v = 'new'") == [(201,)]
     files.run("0001_public_t.sql")
     # the rollback restores every partition with its storage, grants and indexes; the new row is kept
     rows = made.rows_of(dsn, "t")
@@ -124,17 +124,17 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     assert shown(dsn, generation) == before
     assert zoo.changed(picture, zoo.picture(dsn, generation)) == []
     made.execute(dsn, "INSERT INTO t (d, v) VALUES ('2020-01-02', 'newer')")
-    assert made.asked(dsn, "SELECT id > 201 FROM t WHERE v = 'newer'") == [(True,)]
+    assert made.fetch(dsn, "SELECT id > 201 FROM t WHERE v = 'newer'") == [(True,)]
     files.run("rollback/0001_public_t.sql")  # already done
     made.execute(dsn, "DELETE FROM t WHERE v LIKE 'new%'")  # migrate counted two hundred rows
     files.run("0001_public_t.sql")
-    assert made.asked(
+    assert made.fetch(
         dsn,
         "SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent WHERE c.relname = 't'",
     ) == [(0,)]
     files.run("cleanup.sql")
     assert (
-        made.asked(
+        made.fetch(
             dsn, "SELECT relname FROM pg_class WHERE relname LIKE 'gpc%' OR relname LIKE 'gpr%'"
         )
         == []
@@ -185,7 +185,7 @@ def test_unpartition_of_two_levels_and_back(
         made.execute(
             dsn, "ALTER TABLE t ADD PARTITION new START (date '2020-01-04') END (date '2020-01-05')"
         )
-        assert made.asked(
+        assert made.fetch(
             dsn,
             "SELECT count(*) FROM pg_class WHERE relname LIKE 't_1_prt_new_2_prt_%' AND relkind = 'r'",
         ) == [(2,)]
@@ -219,7 +219,7 @@ def test_templates_of_two_levels_come_back(
     made.execute(
         dsn, "ALTER TABLE t ADD PARTITION new START (date '2020-01-04') END (date '2020-01-05')"
     )
-    assert made.asked(
+    assert made.fetch(
         dsn,
         "SELECT count(*) FROM pg_class WHERE relname LIKE 't_1_prt_new_2_prt_%_3_prt_%' AND relkind = 'r'",
     ) == [(6,)]
@@ -254,11 +254,11 @@ def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
     assert made.rows_of(dsn, "t") == rows
     flat = zoo.picture(dsn, generation)
     assert not [n for n in flat if n.endswith("_all")]
-    assert made.asked(
+    assert made.fetch(
         dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\__' AND relkind = 'r'"
     ) == [(5,)]
     made.execute(dsn, "DROP INDEX t_i")  # the indexes of all leaves belong to this index
-    assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\__%id_idx'") == [
+    assert made.fetch(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\__%id_idx'") == [
         (0,)
     ]
     made.execute(dsn, "CREATE INDEX t_i ON t (id)")
@@ -272,7 +272,7 @@ def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
     }
     files.run("cleanup.sql")
     assert (
-        made.asked(dsn, "SELECT conname FROM pg_constraint WHERE conname LIKE 'gpcatalog%'") == []
+        made.fetch(dsn, "SELECT conname FROM pg_constraint WHERE conname LIKE 'gpcatalog%'") == []
     )
 
 
@@ -399,7 +399,7 @@ def test_unpartition_with_many_comments(pg_dsn: str, tmp_path: Path) -> None:
     days = zoo._pg_days("t", first="2020-01-01", number=23)
     made.execute(dsn, "CREATE TABLE t (d date, v text) PARTITION BY RANGE (d)", *days)
     leaves = [
-        name for (name,) in made.asked(dsn, "SELECT inhrelid::regclass::text FROM pg_inherits")
+        name for (name,) in made.fetch(dsn, "SELECT inhrelid::regclass::text FROM pg_inherits")
     ]
     made.execute(dsn, *(f"COMMENT ON TABLE {leaf} IS 'of its own'" for leaf in leaves))
     made.execute(
@@ -429,7 +429,7 @@ def test_toast_options_that_all_leaves_have(pg_dsn: str, tmp_path: Path) -> None
         *zoo._pg_days("t", first="2020-01-01", number=4),
     )
     leaves = [
-        name for (name,) in made.asked(dsn, "SELECT inhrelid::regclass::text FROM pg_inherits")
+        name for (name,) in made.fetch(dsn, "SELECT inhrelid::regclass::text FROM pg_inherits")
     ]
     made.execute(
         dsn,
@@ -441,7 +441,7 @@ def test_toast_options_that_all_leaves_have(pg_dsn: str, tmp_path: Path) -> None
     assert [o.lost for o in files.work[0].forward] == [()]
     files.all()
     options = "SELECT x.reloptions FROM pg_class c JOIN pg_class x ON x.oid = c.reltoastrelid WHERE c.relname = 't'"
-    assert made.asked(dsn, options) == [(["autovacuum_enabled=false"],)]
+    assert made.fetch(dsn, options) == [(["autovacuum_enabled=false"],)]
     files.run("rollback/0001_public_t.sql")
     made.execute(dsn, f"ALTER TABLE {leaves[0]} RESET (toast.autovacuum_enabled)")
     some = made.written(dsn, tmp_path / "some", made.plan_of(dsn, PLAIN))
@@ -453,7 +453,7 @@ def test_toast_options_that_all_leaves_have(pg_dsn: str, tmp_path: Path) -> None
 def test_unpartition_with_an_identity_column(pgnew_dsn: str, tmp_path: Path) -> None:
     """If the column was created after the plan: its sequence cannot move to another table."""
     dsn = fresh_database(pgnew_dsn, "mig_identity")
-    if made.asked(dsn, "SELECT current_setting('server_version_num')::int < 170000") == [(True,)]:
+    if made.fetch(dsn, "SELECT current_setting('server_version_num')::int < 170000") == [(True,)]:
         pytest.skip("no identity columns of partitioned tables before PostgreSQL 17")
     made.execute(
         dsn,

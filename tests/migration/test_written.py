@@ -44,14 +44,14 @@ def test_what_uses_the_type_of_a_table_is_named(pg_dsn: str, tmp_path: Path) -> 
     made.execute(dsn, *TABLE)
     plan = made.plan_of(dsn, PLAIN)
     assert [s.__struct_config__.tag for s in plan.tables[0].steps] == ["unpartition"]
-    said = []
+    reasons = []
     for n in range(3):
         body = "LANGUAGE sql AS 'SELECT 1'"
         made.execute(dsn, f"CREATE FUNCTION uses_{n}(t) RETURNS int {body}")
         refused = made.written(dsn, tmp_path / str(n), plan)
         assert refused.steps == 0
-        said.append(refused.refused[0].reason)
+        reasons.append(refused.refused[0].reason)
     assert all(
-        "it cannot be moved to another table: function public.uses_" in text for text in said
+        "it cannot be moved to another table: function public.uses_" in text for text in reasons
     )
-    assert [text.rpartition(")")[2] for text in said] == ["", " and 1 more", " and 2 more"]
+    assert [text.rpartition(")")[2] for text in reasons] == ["", " and 1 more", " and 2 more"]

@@ -58,14 +58,14 @@ def test_zoo(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> No
         assert "readers waited" in files.run(name).stderr
     files.run("cleanup.sql")
     assert (
-        made.asked(
+        made.fetch(
             dsn, "SELECT relname FROM pg_class WHERE relname LIKE 'gpc%' OR relname LIKE 'gpr%'"
         )
         == []
     )
-    assert made.asked(dsn, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'gpcatalog%'") == []
+    assert made.fetch(dsn, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'gpcatalog%'") == []
     assert (
-        made.asked(dsn, "SELECT conname FROM pg_constraint WHERE conname LIKE 'gpcatalog%'") == []
+        made.fetch(dsn, "SELECT conname FROM pg_constraint WHERE conname LIKE 'gpcatalog%'") == []
     )
 
 

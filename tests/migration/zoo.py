@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.migration.made import asked, execute, roles, rows_of
+from tests.migration.made import execute, fetch, roles, rows_of
 
 HOSTILE = "We\"ird $gpcatalog$ \\ é's\n:x select"
 
@@ -225,7 +225,7 @@ def picture(dsn: str, generation: str) -> dict[str, Any]:
     storage = (
         "c.relstorage::text" if classic else "(SELECT amname::text FROM pg_am WHERE oid = c.relam)"
     )
-    rows = asked(
+    rows = fetch(
         dsn,
         f"""SELECT n.nspname || '.' || c.relname, {bound}, pg_get_userbyid(c.relowner), coalesce(c.relacl, acldefault_('r', c.relowner))::text,
                    {storage}, obj_description(c.oid, 'pg_class'),

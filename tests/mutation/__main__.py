@@ -187,11 +187,11 @@ def draw(folder: Path, session: Path, number: int, seed: int) -> int:
                 jobs[Place(file, line, column)].append(job)
         chance = random.Random(seed)
         places = chance.sample(sorted(jobs, key=str), min(number, len(jobs)))
-        kept = {chance.choice(jobs[place]) for place in places}
+        drawn = {chance.choice(jobs[place]) for place in places}
         every = [job for (job,) in db.execute("SELECT job_id FROM work_items")]
-        gone = [(job,) for job in every if job not in kept]
-        db.executemany("DELETE FROM mutation_specs WHERE job_id = ?", gone)
-        db.executemany("DELETE FROM work_items WHERE job_id = ?", gone)
+        dropped = [(job,) for job in every if job not in drawn]
+        db.executemany("DELETE FROM mutation_specs WHERE job_id = ?", dropped)
+        db.executemany("DELETE FROM work_items WHERE job_id = ?", dropped)
     return len(jobs)
 
 
@@ -215,7 +215,7 @@ class Outcome:
     """The result of the changes of a package: numbers, and the differences of changes that survived."""
 
     places: int
-    made: int
+    changed: int
     killed: int
     overdue: int  # included in killed
     survived: list[str]
@@ -263,24 +263,24 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2, help="changes tried at a time")
     given = parser.parse_args()
-    beside = str(Path(sys.executable).parent)  # a virtual environment need not be activated
-    tool = shutil.which("cosmic-ray", path=os.pathsep.join((beside, os.environ.get("PATH", ""))))
+    folder = str(Path(sys.executable).parent)  # a virtual environment need not be activated
+    tool = shutil.which("cosmic-ray", path=os.pathsep.join((folder, os.environ.get("PATH", ""))))
     if tool is None:
         parser.error("cosmic-ray is not installed: pip install cosmic-ray coverage")
-    made = killed = 0
+    changed = killed = 0
     for package in given.packages:
         result = mutate(package, given.number, given.seed, given.workers, tool)
-        made, killed = made + result.made, killed + result.killed
+        changed, killed = changed + result.changed, killed + result.killed
         for diff in result.survived:
             print(diff)
         print(
-            f"{package}: {result.places:,} places, {result.made} changed,"
-            f" {result.killed} killed ({100 * result.killed / result.made:.0f} %),"
+            f"{package}: {result.places:,} places, {result.changed} changed,"
+            f" {result.killed} killed ({100 * result.killed / result.changed:.0f} %),"
             f" {result.overdue} of them by the time limit"
         )
         sys.stdout.flush()
-    print(f"all: {made} changed, {killed} killed ({100 * killed / made:.0f} %)")
-    return 0 if killed >= 0.85 * made else 1
+    print(f"all: {changed} changed, {killed} killed ({100 * killed / changed:.0f} %)")
+    return 0 if killed >= 0.85 * changed else 1
 
 
 if __name__ == "__main__":

@@ -152,7 +152,7 @@ def fill(dsn: str, generation: str) -> None:
             conn.execute(statement)
 
 
-def taken(dsn: str, file: Path) -> Snapshot:
+def take_snapshot(dsn: str, file: Path) -> Snapshot:
     """Take a snapshot of the database."""
     with connect(dsn) as session:
         collect(session, file)

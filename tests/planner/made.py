@@ -18,7 +18,7 @@ GIB = 1 << 30
 
 
 @dataclass
-class MadeLeaf:
+class LeafSpec:
     """One partition of the first level; with `lanes`, it is an intermediate with one leaf for each."""
 
     bound: str
@@ -31,9 +31,9 @@ class MadeLeaf:
 
 
 @dataclass
-class MadeTable:
+class TableSpec:
     name: str
-    leaves: list[MadeLeaf]
+    leaves: list[LeafSpec]
     key_type: str = "date"
     strategy: str = "range"
     storage: str = "ao_column"
@@ -46,7 +46,7 @@ class MadeTable:
     key: str = "d"
 
 
-class MadeSnapshot:
+class FakeSnapshot:
     """A replacement for Snapshot in tests of the planner."""
 
     path = Path("made")
@@ -55,7 +55,7 @@ class MadeSnapshot:
 
     def __init__(
         self,
-        tables: list[MadeTable],
+        tables: list[TableSpec],
         *,
         generation: str = "gp6",
         segments: int = 4,
@@ -115,7 +115,7 @@ class MadeSnapshot:
                 "relation",
                 [
                     self._relation(
-                        MadeTable(f"plain{n}", []),
+                        TableSpec(f"plain{n}", []),
                         next(self.oid),
                         f"plain{n}",
                         "table",
@@ -140,13 +140,13 @@ class MadeSnapshot:
 
     def _relation(
         self,
-        t: MadeTable,
+        t: TableSpec,
         oid: int,
         name: str,
         kind: str,
         level: int,
         parent: int | None,
-        leaf: MadeLeaf | None,
+        leaf: LeafSpec | None,
         **more: Any,
     ) -> dict[str, Any]:
         storage = (leaf.storage if leaf else None) or t.storage
@@ -160,7 +160,7 @@ class MadeSnapshot:
             "max_segment_bytes": None if size is None else -(-size // self.segments),
         } | more  # fmt: skip
 
-    def _add(self, t: MadeTable) -> None:
+    def _add(self, t: TableSpec) -> None:
         root = next(self.oid)
         rows = [self._relation(t, root, t.name, "root", 0, None, None, root=root)]
         deep = any(leaf.lanes for leaf in t.leaves)
@@ -188,7 +188,7 @@ class MadeSnapshot:
                 )
             )
             for m, size in enumerate(leaf.lanes or []):
-                lane = MadeLeaf(
+                lane = LeafSpec(
                     f"VALUES ('v{m}'::text)",
                     bool(size),
                     size or 0,

@@ -9,8 +9,8 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from gpcatalog.planner.policy import Limits, Policy, Rule, Weights
-from gpcatalog.planner.policy import Workload as Taken
-from tests.planner.made import MadeLeaf, MadeSnapshot, MadeTable
+from gpcatalog.planner.policy import Workload as WorkloadSettings
+from tests.planner.made import FakeSnapshot, LeafSpec, TableSpec
 
 MIB = 1 << 20
 _INDEX = '{"columns": %d, "constraint": %s}'
@@ -27,14 +27,14 @@ class PlanMaker:
     def size(self) -> int:
         return int((2 * 1024 * MIB) ** self.r.random())
 
-    def leaf(self, bound: str, **more: Any) -> MadeLeaf:
+    def leaf(self, bound: str, **more: Any) -> LeafSpec:
         filled = self.r.random() > 0.25
         size = self.size() if filled else 0
         if self.r.random() < 0.03:
-            return MadeLeaf(bound, None, None, **more)
+            return LeafSpec(bound, None, None, **more)
         if self.r.random() < 0.08:
             more["storage"] = self.r.choice(("heap", "ao_row", "ao_column"))
-        return MadeLeaf(bound, filled, size, **more)
+        return LeafSpec(bound, filled, size, **more)
 
     def ranged(self, low: str, high: str, kind: str) -> str:
         if not self.classic:
@@ -42,8 +42,8 @@ class PlanMaker:
         if kind == "integer":
             return f"START ({low}) END ({high})"
         words = ("EXCLUSIVE", "INCLUSIVE")
-        odd = f" {self.r.choice(words)}" if self.r.random() < 0.03 and kind == "date" else ""
-        return f"START ({low}::{kind}) END ({high}::{kind}){odd}"
+        suffix = f" {self.r.choice(words)}" if self.r.random() < 0.03 and kind == "date" else ""
+        return f"START ({low}::{kind}) END ({high}::{kind}){suffix}"
 
     def spans(self) -> tuple[list[str], str]:
         """Successive bounds, some of them left out, and the type of the key."""
@@ -78,7 +78,7 @@ class PlanMaker:
         """Number of index columns beyond one per index; not random, so that the other random values stay the same."""
         return int(name[1:]) % 4
 
-    def table(self, name: str) -> MadeTable:
+    def table(self, name: str) -> TableSpec:
         storage = self.r.choice(("ao_column", "ao_column", "ao_row", "heap"))
         if self.generation.startswith("pg"):
             storage = "heap"
@@ -91,7 +91,7 @@ class PlanMaker:
         if self.r.random() < 0.15:
             values = [f"VALUES ('{c}'::text)" if self.classic else f"FOR VALUES IN ('{c}')" for c in "abcdefghijk"[: self.r.randint(2, 11)]]  # fmt: skip
             leaves = [self.leaf(v) for v in values]
-            return MadeTable(name, leaves, "text", "list", facts=self.facts(), **more)
+            return TableSpec(name, leaves, "text", "list", facts=self.facts(), **more)
         bounds, key = self.spans()
         leaves = [self.leaf(bound) for bound in bounds]
         if self.r.random() < 0.3:
@@ -99,7 +99,7 @@ class PlanMaker:
             for leaf in leaves:
                 leaf.lanes = [self.size() if self.r.random() > 0.3 else 0 for _ in range(lanes)]
         elif self.r.random() < 0.4:
-            leaves.append(MadeLeaf("DEFAULT", self.r.random() < 0.5, 0, default=True))
+            leaves.append(LeafSpec("DEFAULT", self.r.random() < 0.5, 0, default=True))
         facts = self.facts()
         leaf_facts = [
             (self.r.randrange(len(bounds)), fact, detail)
@@ -112,7 +112,7 @@ class PlanMaker:
             )
             if self.r.random() < 0.08
         ]
-        return MadeTable(name, leaves, key, facts=facts, leaf_facts=leaf_facts, **more)
+        return TableSpec(name, leaves, key, facts=facts, leaf_facts=leaf_facts, **more)
 
     def facts(self) -> list[tuple[str, str]]:
         found = [("columns", json.dumps({"live": self.r.randint(1, 40), "not_null": self.r.randint(0, 3), "defaults": self.r.randint(0, 3), "checks": self.r.randint(0, 2)}))]  # fmt: skip
@@ -132,9 +132,9 @@ class PlanMaker:
         ]  # fmt: skip
         return found + [fact for fact in choices if self.r.random() < 0.05]
 
-    def snapshot(self) -> MadeSnapshot:
+    def snapshot(self) -> FakeSnapshot:
         tables = [self.table(f"t{n}") for n in range(self.r.randint(4, 9))]
-        return MadeSnapshot(
+        return FakeSnapshot(
             tables,
             generation=self.generation,
             segments=self.r.choice((1, 4, 24)),
@@ -185,7 +185,9 @@ class PlanMaker:
                 scan=r.choice((0.0, 0.01, 1.0)),
                 drop=r.choice((0.0, 5.0)),
             ),
-            workload=Taken(half_life=r.choice((10.0, 60.0)), column_share=r.choice((0.1, 1.0))),
+            workload=WorkloadSettings(
+                half_life=r.choice((10.0, 60.0)), column_share=r.choice((0.1, 1.0))
+            ),
             default=self.rule(),
             table=[self.rule(f"s.t{n}") for n in range(2)],
         )

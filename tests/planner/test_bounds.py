@@ -166,14 +166,14 @@ _MOMENT = st.one_of(
 def test_the_short_way_is_the_long_way(form: str, low: str, high: str, kind: Family) -> None:
     text = form.format(low, high)
     try:
-        told: object = interval(parse(text), kind)
+        long: object = interval(parse(text), kind)
     except ValueError as e:
-        told = str(e)
+        long = str(e)
     try:
         short: object = Axis(kind).interval(text)
     except ValueError as e:
         short = str(e)
-    assert short == told
+    assert short == long
 
 
 @given(st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)))
@@ -225,16 +225,16 @@ def test_dates_that_are_numbers() -> None:
     st.booleans(),
 )
 def test_names_fit(parent: str, partition: str, classic: bool) -> None:
-    taken: set[str] = set()
+    used_names: set[str] = set()
     for _ in range(3):
-        name = relation_name(parent, 1, partition, classic=classic, used_names=taken)
+        name = relation_name(parent, 1, partition, classic=classic, used_names=used_names)
         assert len(name.encode("utf-8", "surrogatepass")) <= 63
-        assert name not in taken
-        taken.add(name)
+        assert name not in used_names
+        used_names.add(name)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("x = 1", "unknown key 'x' in the top level"),
         ("[weights]\nrows = 1", "unknown key 'rows' in [weights]"),
@@ -255,10 +255,10 @@ def test_names_fit(parent: str, partition: str, classic: bool) -> None:
         ("a =", "is not valid TOML"),
     ],
 )
-def test_policies_say_what_is_wrong(text: str, said: str) -> None:
+def test_policies_say_what_is_wrong(text: str, message: str) -> None:
     with pytest.raises(CatalogError) as caught:
         policy.loads(text)
-    assert said in caught.value.message
+    assert message in caught.value.message
 
 
 def test_rules_lie_over_one_another() -> None:

@@ -16,8 +16,8 @@ from gpcatalog.planner import budget, curve, frontier, group, resources
 from gpcatalog.planner.policy import Policy, Rule, Weights
 from gpcatalog.planner.resources import FILES, LEAVES, REWRITE
 from gpcatalog.planner.sets.reader import Reader
-from tests.planner.made import MadeSnapshot
-from tests.planner.test_group import Piece, made, tables
+from tests.planner.made import FakeSnapshot
+from tests.planner.test_group import Piece, table_of, tables
 
 pytestmark = pytest.mark.xdist_group(
     "planner-budget"
@@ -91,7 +91,7 @@ def _undominated(ways: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]
     found: list[np.ndarray[Any, Any]] = []
     for way in sorted({tuple(w) for w in ways}):
         if not any(
-            all(a <= b + 1e-12 for a, b in zip(kept[:7], way[:7], strict=True)) for kept in found
+            all(a <= b + 1e-12 for a, b in zip(other[:7], way[:7], strict=True)) for other in found
         ):
             found.append(np.array(way))
     return found
@@ -111,7 +111,7 @@ def test_gap_to_exact_optimum(
     The limits are kept, the lower bound is below the optimum, and the gap is recorded.
     """
     cases = [pieces[:7] for pieces in cases]
-    snapshot = MadeSnapshot([made(pieces, f"t{n}") for n, pieces in enumerate(cases)])
+    snapshot = FakeSnapshot([table_of(pieces, f"t{n}") for n, pieces in enumerate(cases)])
     weights = Weights(rewrite=0.02 * press)
     reader = Reader(cast(Any, snapshot), Policy(default=Rule(empty="drop"), weights=weights))
     targets = "leaves" in kind or kind == "files"
@@ -164,7 +164,7 @@ def test_gap_to_exact_optimum(
     snapshot.close()
 
 
-def test_gaps_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_gaps_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     if not GAPS:
         pytest.skip("the property did not run in this process")
     exact = sum(g <= 1e-6 for g in GAPS)

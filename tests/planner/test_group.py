@@ -21,7 +21,7 @@ from gpcatalog.model.storage import Storage
 from gpcatalog.planner import group, resources
 from gpcatalog.planner.policy import Policy, Rule, Weights
 from gpcatalog.planner.sets.reader import Reader
-from tests.planner.made import TAKEN_AT, MadeLeaf, MadeSnapshot, MadeTable, day_range
+from tests.planner.made import TAKEN_AT, FakeSnapshot, LeafSpec, TableSpec, day_range
 
 pytestmark = pytest.mark.xdist_group(
     "planner-group"
@@ -142,7 +142,7 @@ class Brute:
             sum(-(-p.lanes[k] // self.segments) for p in block) for k in range(len(block[0].lanes))
         ]
         now = block[0].storage
-        asked = sum(self.rate(p) for p in block)
+        read_rate = sum(self.rate(p) for p in block)
         reads = sum(
             self.rate(p) * sum(p.lanes) * (0.25 if now == "ao_column" else 1) for p in block
         )
@@ -167,7 +167,8 @@ class Brute:
                 rows, files = rows + r, files + f
             share = 0.25 if storage == "ao_column" else 1.0
             best = min(
-                best, self.points(rows, files, sum(lanes), asked * sum(lanes) * share - reads, 0)
+                best,
+                self.points(rows, files, sum(lanes), read_rate * sum(lanes) * share - reads, 0),
             )
         if alone and self.droppable[i]:
             best = min(best, self.points(0, 0, 0, 0, len(block[0].lanes)))
@@ -238,12 +239,12 @@ WEIGHTS = st.builds(
 )  # fmt: skip
 
 
-def made(pieces: list[Piece], name: str) -> MadeTable:
+def table_of(pieces: list[Piece], name: str) -> TableSpec:
     deep = any(len(p.lanes) > 1 for p in pieces)
-    return MadeTable(
+    return TableSpec(
         name,
         [
-            MadeLeaf(
+            LeafSpec(
                 day_range(str(p.low), str(p.high)),
                 sum(p.lanes) > 0,
                 sum(p.lanes),
@@ -273,7 +274,7 @@ def test_equals_brute_force(
     weights: Weights,
     gain: float,
 ) -> None:
-    snapshot = MadeSnapshot([made(pieces, f"t{n}") for n, pieces in enumerate(cases)])
+    snapshot = FakeSnapshot([table_of(pieces, f"t{n}") for n, pieces in enumerate(cases)])
     rule = Rule(grains=dict(grains), max_leaf=max_leaf, empty="drop" if drop else "keep")
     reader = Reader(cast(Any, snapshot), Policy(default=rule, weights=weights))
     (chunk,) = reader.chunks()
@@ -304,7 +305,7 @@ def check_cover(problem: group.Problem, solved: group.Solution) -> None:
 
 def test_seconds_are_copying_and_ddl() -> None:
     pieces = [Piece(date(2026, 1, d), date(2026, 1, d + 1), [100 << 20]) for d in range(1, 11)]
-    snapshot = MadeSnapshot([made(pieces, "t")])
+    snapshot = FakeSnapshot([table_of(pieces, "t")])
     reader = Reader(cast(Any, snapshot), Policy())
     (chunk,) = reader.chunks()
     problem = group.prepare(chunk, now=reader.now, column_share=0.25)

@@ -28,11 +28,11 @@ app.command()(complete(command))
 
 
 def planned(snapshot: Snapshot, **rule: Any) -> dict[str, TablePlan]:
-    made = planning.make(snapshot, Policy(default=Rule(**rule)))
-    full = made.full()
+    result = planning.make(snapshot, Policy(default=Rule(**rule)))
+    full = result.full()
     check_plan(full, snapshot)
     pieces: list[str] = []
-    plan_file.write(made.plan, made.tables(), pieces.append)
+    plan_file.write(result.plan, result.tables(), pieces.append)
     assert plan_file.read("".join(pieces)) == full
     return {t.table: t for t in full.tables}
 
@@ -41,7 +41,7 @@ def planned(snapshot: Snapshot, **rule: Any) -> dict[str, TablePlan]:
 def gp6(gp6_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Snapshot]]:
     dsn = fresh_database(gp6_dsn, "plan_gp6")
     live.fill(dsn, "gp6")
-    with live.taken(dsn, tmp_path_factory.mktemp("gp6") / "s.gpcatalog") as snapshot:
+    with live.take_snapshot(dsn, tmp_path_factory.mktemp("gp6") / "s.gpcatalog") as snapshot:
         yield dsn, snapshot
 
 
@@ -49,7 +49,7 @@ def gp6(gp6_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tupl
 def gp7(gp7_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Snapshot]]:
     dsn = fresh_database(gp7_dsn, "plan_gp7")
     live.fill(dsn, "gp7")
-    with live.taken(dsn, tmp_path_factory.mktemp("gp7") / "s.gpcatalog") as snapshot:
+    with live.take_snapshot(dsn, tmp_path_factory.mktemp("gp7") / "s.gpcatalog") as snapshot:
         yield dsn, snapshot
 
 
@@ -59,7 +59,7 @@ def pg(
 ) -> Iterator[tuple[str, Snapshot]]:
     dsn = fresh_database(request.getfixturevalue(request.param), "plan_pg")
     live.fill(dsn, "pg")
-    with live.taken(dsn, tmp_path_factory.mktemp("pg") / "s.gpcatalog") as snapshot:
+    with live.take_snapshot(dsn, tmp_path_factory.mktemp("pg") / "s.gpcatalog") as snapshot:
         yield dsn, snapshot
 
 
@@ -194,11 +194,11 @@ def check_policy(
     rules.write_text(POLICY)
 
     def call(*words: str) -> str:
-        said = CliRunner().invoke(
+        result = CliRunner().invoke(
             app, ["--snapshot", str(snapshot.path), "--policy", str(rules), *words]
         )
-        assert said.exit_code == 0, said.output
-        return said.stdout
+        assert result.exit_code == 0, result.output
+        return result.stdout
 
     text = call()
     for line in text.splitlines():
@@ -265,7 +265,7 @@ def test_pg_partman_follows_the_grain(
         )
         conn.execute("UPDATE partman.part_config SET retention = '120 days'")
         conn.execute("ANALYZE t")
-    with live.taken(dsn, tmp_path / "s.gpcatalog") as snapshot:
+    with live.take_snapshot(dsn, tmp_path / "s.gpcatalog") as snapshot:
         table = planned(snapshot, grains={"week": 40}, hot_days=30)["t"]
         step = table.steps[-1]
         assert isinstance(step, Reconfigure)
@@ -279,17 +279,19 @@ def test_pg_partman_follows_the_grain(
         assert len(merges) in (11, 12)  # between the age of 40 days and the retention of 120 days
         past = next(x for x in table.left if "retention" in x.reason)
         assert past.leaves in (79, 80, 81)  # older than 120 days; depends on the hour
-        asked = planned(snapshot, grains={"week": 40}, hot_days=30, keep="90d")["t"].steps[-1]
-        assert isinstance(asked, Reconfigure)
-        assert asked.wanted["retention"] == "90 days"
+        last = planned(snapshot, grains={"week": 40}, hot_days=30, keep="90d")["t"].steps[-1]
+        assert isinstance(last, Reconfigure)
+        assert last.wanted["retention"] == "90 days"
         note = " ".join(
             planning.make(snapshot, Policy(default=Rule(grains={"week": 40}))).plan.notes
         )
         assert "pg_partman maintains 1 table that would be merged" in note
     with psycopg.connect(dsn, autocommit=True) as conn:
         # the server accepts the proposed settings unchanged
-        said = ", ".join(f"{name} = '{value}'" for name, value in step.wanted.items())
-        conn.execute(f"UPDATE partman.part_config SET {said} WHERE parent_table = 'public.t'")
+        assignments = ", ".join(f"{name} = '{value}'" for name, value in step.wanted.items())
+        conn.execute(
+            f"UPDATE partman.part_config SET {assignments} WHERE parent_table = 'public.t'"
+        )
         found = conn.execute(
             "SELECT partition_interval::interval = interval '1 week', premake FROM partman.part_config"
         ).fetchone()
@@ -310,11 +312,11 @@ def test_unknown_dependents_are_not_none(pg_dsn: str, tmp_path: Path) -> None:
         )
         conn.execute("ANALYZE t")
     rule = {"grains": {"month": 0.0}, "hot_days": 0}
-    with live.taken(dsn, tmp_path / "read.gpcatalog") as snapshot:
+    with live.take_snapshot(dsn, tmp_path / "read.gpcatalog") as snapshot:
         assert planned(snapshot, **rule)["t"].steps
     with psycopg.connect(dsn) as conn:
         conn.execute("LOCK TABLE pg_catalog.pg_policy IN ACCESS EXCLUSIVE MODE")
-        with live.taken(dsn, tmp_path / "unread.gpcatalog") as snapshot:
+        with live.take_snapshot(dsn, tmp_path / "unread.gpcatalog") as snapshot:
             for more in ({}, {"unpartition_below": 1 << 40}):
                 table = planned(snapshot, **rule, **more)["t"]
                 assert table.steps == []
@@ -352,10 +354,10 @@ def test_partitions_that_are_partitioned_and_have_none(
         conn.execute(
             "CREATE TABLE u_1 PARTITION OF u FOR VALUES FROM ('2020-01-01') TO ('2020-01-02') PARTITION BY LIST (k)"
         )
-    with live.taken(dsn, tmp_path / "s.gpcatalog") as snapshot:
+    with live.take_snapshot(dsn, tmp_path / "s.gpcatalog") as snapshot:
         tables = planned(snapshot, grains={"month": 1})
     steps = [s for s in tables["t"].steps if isinstance(s, Merge)]
     assert len(steps) == 3
     assert (tables["t"].leaves, tables["t"].leaves_after) == (55, 3)
-    kept = {left.reason: left.leaves for left in tables["t"].left}
-    assert "it is partitioned but has no partitions" in kept
+    reasons = {left.reason: left.leaves for left in tables["t"].left}
+    assert "it is partitioned but has no partitions" in reasons

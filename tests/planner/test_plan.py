@@ -42,8 +42,8 @@ from gpcatalog.planner.planning import Request
 from gpcatalog.planner.policy import Limits, Policy, Rule
 from gpcatalog.services.plans import plan_snapshot
 from gpcatalog.store.snapshot import Snapshot
-from tests.planner.made import MadeLeaf, MadeSnapshot, MadeTable, day_range
-from tests.planner.test_group import GRAINS, WEIGHTS, Piece, made, tables
+from tests.planner.made import FakeSnapshot, LeafSpec, TableSpec, day_range
+from tests.planner.test_group import GRAINS, WEIGHTS, Piece, table_of, tables
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -55,10 +55,10 @@ def check_plan(full: Plan, snapshot: Any) -> None:
     """
     for table in full.tables:
         seen: set[int] = set()
-        kept = {
+        relations = {
             r["oid"]: r for r in snapshot.rows("SELECT * FROM relation WHERE root = ?", [table.oid])
         }
-        names = {r["name"] for r in kept.values()}
+        names = {r["name"] for r in relations.values()}
         leaves = table.leaves
         for step in table.steps:
             if isinstance(step, Reconfigure):
@@ -68,7 +68,7 @@ def check_plan(full: Plan, snapshot: Any) -> None:
             seen |= mine
             assert len(mine) == len(step.leaves)
             assert isinstance(step, Unpartition) or not any(
-                kept[o]["is_default"] and kept[o]["level"] == table.level for o in mine
+                relations[o]["is_default"] and relations[o]["level"] == table.level for o in mine
             )
             if isinstance(step, Merge):
                 leaves -= len(step.leaves) - len(step.new)
@@ -129,7 +129,7 @@ def test_plans_hold_what_they_promise(
     unit: str | None,
     keep: str | None,
 ) -> None:
-    snapshot = MadeSnapshot([made(pieces, f"t{n}") for n, pieces in enumerate(cases)])
+    snapshot = FakeSnapshot([table_of(pieces, f"t{n}") for n, pieces in enumerate(cases)])
     rules = Policy(
         default=Rule(grains=dict(grains), retention_unit=unit, keep=keep), weights=weights
     )
@@ -158,9 +158,9 @@ def test_plans_hold_what_they_promise(
 
 def daily(
     n: int, first: date = date(2026, 1, 1), *, classic: bool = True, **more: Any
-) -> list[MadeLeaf]:
+) -> list[LeafSpec]:
     return [
-        MadeLeaf(
+        LeafSpec(
             day_range(
                 str(first + timedelta(days=i)), str(first + timedelta(days=i + 1)), classic=classic
             ),
@@ -170,44 +170,44 @@ def daily(
     ]
 
 
-def flat_table(generation: str) -> MadeSnapshot:
+def flat_table(generation: str) -> FakeSnapshot:
     """A table of days with one subpartition each."""
     days = daily(20, classic=generation == "gp6")
-    return MadeSnapshot(
-        [MadeTable("flat", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in days])],
+    return FakeSnapshot(
+        [TableSpec("flat", [LeafSpec(x.bound, lanes=[1 << 20]) for x in days])],
         generation=generation,
     )
 
 
-def zoo() -> MadeSnapshot:
+def zoo() -> FakeSnapshot:
     two = [
-        MadeLeaf(day_range(f"2026-01-{d:02d}", f"2026-01-{d + 1:02d}"), lanes=[1 << 20, 0])
+        LeafSpec(day_range(f"2026-01-{d:02d}", f"2026-01-{d + 1:02d}"), lanes=[1 << 20, 0])
         for d in range(1, 29)
     ]
-    return MadeSnapshot(
+    return FakeSnapshot(
         [
-            MadeTable("days", [*daily(170), MadeLeaf("DEFAULT", False, 0, default=True)]),
-            MadeTable("levels", two),
-            MadeTable(
+            TableSpec("days", [*daily(170), LeafSpec("DEFAULT", False, 0, default=True)]),
+            TableSpec("levels", two),
+            TableSpec(
                 "values",
-                [MadeLeaf(f"VALUES ('{c}'::text)") for c in "abc"],
+                [LeafSpec(f"VALUES ('{c}'::text)") for c in "abc"],
                 key_type="text",
                 strategy="list",
             ),
-            MadeTable("garbled", [*daily(5), MadeLeaf("START (now()) END (later())")]),
-            MadeTable(
+            TableSpec("garbled", [*daily(5), LeafSpec("START (now()) END (later())")]),
+            TableSpec(
                 "numbers",
-                [MadeLeaf(f"START ({n * 10}) END ({n * 10 + 10})") for n in range(30)],
+                [LeafSpec(f"START ({n * 10}) END ({n * 10 + 10})") for n in range(30)],
                 key_type="integer",
                 storage="heap",
             ),
-            MadeTable(
-                "hash", [MadeLeaf("FOR VALUES WITH (modulus 2, remainder 0)")], strategy="hash"
+            TableSpec(
+                "hash", [LeafSpec("FOR VALUES WITH (modulus 2, remainder 0)")], strategy="hash"
             ),
-            MadeTable("copied", daily(3), facts=[("distribution", "REPLICATED")]),
-            MadeTable("keyed", daily(3), facts=[("foreign key", "fk1")]),
-            MadeTable("seen", daily(28), leaf_facts=[(9, "view", "v")]),
-            MadeTable("Odd\x1b]0;x\x07 Name" + "é" * 26, daily(28)),
+            TableSpec("copied", daily(3), facts=[("distribution", "REPLICATED")]),
+            TableSpec("keyed", daily(3), facts=[("foreign key", "fk1")]),
+            TableSpec("seen", daily(28), leaf_facts=[(9, "view", "v")]),
+            TableSpec("Odd\x1b]0;x\x07 Name" + "é" * 26, daily(28)),
         ],
         plain=2,
     )
@@ -255,9 +255,9 @@ def test_golden_text() -> None:
 def test_storage_options_of_heap_tables_are_lost_without_other_properties() -> None:
     """Only tables with such options are examined step by step."""
     tables = [
-        MadeTable(name, daily(60, date(2024, 1, 1)), storage="heap") for name in ("with", "without")
+        TableSpec(name, daily(60, date(2024, 1, 1)), storage="heap") for name in ("with", "without")
     ]
-    found = MadeSnapshot(tables)
+    found = FakeSnapshot(tables)
     found._db.execute(
         "UPDATE relation SET options = CASE WHEN starts_with(name, 'with_') THEN 'fillfactor=80' ELSE '' END"
     )
@@ -275,13 +275,13 @@ def test_drops_stand_apart_in_the_text() -> None:
         daily(1, date(2024, 1, 15), filled=False, bytes=0),
         daily(1200, date(2026, 7, 1), filled=False, bytes=0),
     )
-    with_default = MadeTable(
+    with_default = TableSpec(
         "with_default",
-        [*gap, *daily(60, date(2026, 5, 2)), MadeLeaf("", default=True, filled=False, bytes=0)],
+        [*gap, *daily(60, date(2026, 5, 2)), LeafSpec("", default=True, filled=False, bytes=0)],
     )
     planned = make(
-        MadeSnapshot(
-            [MadeTable("bare", [*gap, *daily(60, date(2026, 5, 2)), *ahead]), with_default]
+        FakeSnapshot(
+            [TableSpec("bare", [*gap, *daily(60, date(2026, 5, 2)), *ahead]), with_default]
         )
     )
     golden(
@@ -304,11 +304,11 @@ def test_drops_stand_apart_in_the_text() -> None:
     assert sum(d >= now for d in dropped) == 1200 - 401  # the leaf that contains the horizon stays
     assert any("the server would reject them" in text for text in steps["bare"][0].rests_on)
     assert any("go to the default partition" in text for text in steps["with_default"][0].rests_on)
-    kept = make(
-        MadeSnapshot([MadeTable("bare", gap + daily(3, date(2026, 5, 2)))]),
+    unchanged = make(
+        FakeSnapshot([TableSpec("bare", gap + daily(3, date(2026, 5, 2)))]),
         Policy(default=Rule(empty="keep")),
     )
-    assert kept.plan.effort.dropped == 0
+    assert unchanged.plan.effort.dropped == 0
 
 
 @pytest.mark.parametrize("name", ["days", "levels", "garbled", "numbers", "seen"])
@@ -330,9 +330,9 @@ def test_golden_explain(name: str) -> None:
 
 def test_golden_json() -> None:
     # a few leaves for every kind of step
-    small = MadeSnapshot(
+    small = FakeSnapshot(
         [
-            MadeTable(
+            TableSpec(
                 "days",
                 [
                     *daily(4, date(2026, 3, 1)),
@@ -340,8 +340,8 @@ def test_golden_json() -> None:
                     *daily(1, date(2026, 6, 29)),
                 ],
             ),
-            MadeTable("levels", [MadeLeaf(x.bound, lanes=[1 << 20, 0]) for x in daily(2)]),
-            MadeTable("large", daily(1, bytes=20 << 20)),
+            TableSpec("levels", [LeafSpec(x.bound, lanes=[1 << 20, 0]) for x in daily(2)]),
+            TableSpec("large", daily(1, bytes=20 << 20)),
         ]
     )
     planned = make(small)
@@ -355,7 +355,7 @@ def test_golden_json() -> None:
     assert full == planned.full()
 
 
-def test_a_plan_file_is_read_as_it_was_made() -> None:
+def test_a_plan_file_is_read_unchanged() -> None:
     rules = Policy(
         default=Rule(merge_lists=8, externalise_after="1y", keep="10y"),
         table=[
@@ -364,15 +364,15 @@ def test_a_plan_file_is_read_as_it_was_made() -> None:
         ],
     )
     kinds: set[str] = set()
-    old = MadeTable(
+    old = TableSpec(
         "old",
         [
             *daily(400, date(2023, 1, 1), bytes=8 << 30),
             *daily(5, date(2026, 1, 1), filled=False, bytes=0),
         ],
     )
-    flat = MadeTable("days", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in daily(90, classic=False)])
-    for snapshot in (zoo(), MadeSnapshot([flat], generation="gp7"), MadeSnapshot([old])):
+    flat = TableSpec("days", [LeafSpec(x.bound, lanes=[1 << 20]) for x in daily(90, classic=False)])
+    for snapshot in (zoo(), FakeSnapshot([flat], generation="gp7"), FakeSnapshot([old])):
         planned = make(snapshot, rules)
         pieces: list[str] = []
         plan_file.write(planned.plan, planned.tables(), pieces.append)
@@ -383,19 +383,19 @@ def test_a_plan_file_is_read_as_it_was_made() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[]", "Expected `object`"),
         ('{"schema": "gpcatalog.plan/2"}', "missing required field"),
     ],
 )
-def test_what_is_no_plan_is_told(text: str, said: str) -> None:
-    with pytest.raises(msgspec.ValidationError, match=said):
+def test_what_is_no_plan_is_reported(text: str, message: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=message):
         plan_file.read(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             '{"schema": "gpcatalog.plan/1"}',
@@ -406,54 +406,54 @@ def test_what_is_no_plan_is_told(text: str, said: str) -> None:
         ("{", "is not a plan file: Input data was truncated"),
     ],
 )
-def test_a_plan_of_another_schema_is_told(text: str, said: str, tmp_path: Path) -> None:
+def test_a_plan_of_another_schema_is_reported(text: str, message: str, tmp_path: Path) -> None:
     from gpcatalog.commands.migrate import migrate
 
     file = tmp_path / "plan.json"
     file.write_text(text)
-    with pytest.raises(CatalogError, match=re.escape(said)) as told:
+    with pytest.raises(CatalogError, match=re.escape(message)) as caught:
         migrate(str(file), str(tmp_path / "out"))
-    assert told.value.exit_code == 2
-    assert "plan --format json" in told.value.hint
+    assert caught.value.exit_code == 2
+    assert "plan --format json" in caught.value.hint
     assert not (tmp_path / "out").exists()
 
 
-def test_columns_that_do_not_fit_are_told() -> None:
-    planned = make(MadeSnapshot([MadeTable("days", daily(60))]))
+def test_columns_that_do_not_fit_are_reported() -> None:
+    planned = make(FakeSnapshot([TableSpec("days", daily(60))]))
     pieces: list[str] = []
     plan_file.write(planned.plan, planned.tables(), pieces.append)
-    whole = json.loads("".join(pieces))
+    valid = json.loads("".join(pieces))
     harms: tuple[dict[str, Any], ...] = (
         {"texts": []},
-        {"tables": [{**whole["tables"][0], "looks": []}]},
+        {"tables": [{**valid["tables"][0], "looks": []}]},
         {
             "tables": [
                 {
-                    **whole["tables"][0],
-                    "partitions": {**whole["tables"][0]["partitions"], "oid": [[1, 2, 3, 4]]},
+                    **valid["tables"][0],
+                    "partitions": {**valid["tables"][0]["partitions"], "oid": [[1, 2, 3, 4]]},
                 }
             ]
         },
         {
             "tables": [
                 {
-                    **whole["tables"][0],
-                    "partitions": {**whole["tables"][0]["partitions"], "oid": [[1, 2]]},
+                    **valid["tables"][0],
+                    "partitions": {**valid["tables"][0]["partitions"], "oid": [[1, 2]]},
                 }
             ]
         },
         {
             "tables": [
                 {
-                    **whole["tables"][0],
-                    "partitions": {**whole["tables"][0]["partitions"], "oid": [[1, 10**18, 0]]},
+                    **valid["tables"][0],
+                    "partitions": {**valid["tables"][0]["partitions"], "oid": [[1, 10**18, 0]]},
                 }
             ]
         },
     )
     for harm in harms:
         with pytest.raises(msgspec.ValidationError):
-            plan_file.read(json.dumps(whole | harm))
+            plan_file.read(json.dumps(valid | harm))
 
 
 @given(
@@ -481,11 +481,11 @@ def test_left_alone_with_reasons() -> None:
 
 
 def test_lists_join_where_a_policy_says_so() -> None:
-    snapshot = MadeSnapshot(
+    snapshot = FakeSnapshot(
         [
-            MadeTable(
+            TableSpec(
                 "v",
-                [MadeLeaf(f"VALUES ('{c}'::text)", bytes=1 << 20) for c in "dbacfe"],
+                [LeafSpec(f"VALUES ('{c}'::text)", bytes=1 << 20) for c in "dbacfe"],
                 key_type="text",
                 strategy="list",
             )
@@ -500,7 +500,7 @@ def test_lists_join_where_a_policy_says_so() -> None:
 
 
 def test_unpartition_flatten_externalise() -> None:
-    snapshot = MadeSnapshot([MadeTable("small", daily(20, bytes=1000))])
+    snapshot = FakeSnapshot([TableSpec("small", daily(20, bytes=1000))])
     full = make(snapshot, Policy(default=Rule(unpartition_below="1MB"))).full()
     (step,) = full.tables[0].steps
     assert isinstance(step, Unpartition)
@@ -517,7 +517,7 @@ def test_unpartition_flatten_externalise() -> None:
         for note in planned.plan.notes
     )
     full = make(
-        MadeSnapshot([MadeTable("old", daily(170))]), Policy(default=Rule(externalise_after="90d"))
+        FakeSnapshot([TableSpec("old", daily(170))]), Policy(default=Rule(externalise_after="90d"))
     ).full()
     outside = [s for s in full.tables[0].steps if isinstance(s, Externalise)]
     assert len(outside) == 91
@@ -525,12 +525,12 @@ def test_unpartition_flatten_externalise() -> None:
 
 
 def test_contradicting_limits_say_what_can_be_reached() -> None:
-    snapshot = MadeSnapshot([MadeTable("t", daily(150, bytes=10 << 20))])
+    snapshot = FakeSnapshot([TableSpec("t", daily(150, bytes=10 << 20))])
     with pytest.raises(
         CatalogError, match="contradict each other: target_leaves = 40 and max_rewrite"
-    ) as told:
+    ) as caught:
         make(snapshot, target_leaves=40, max_rewrite="700MB")
-    least = int(told.value.hint.split(" about ")[1].split(" ")[0])
+    least = int(caught.value.hint.split(" about ")[1].split(" ")[0])
     # the limit in the hint is feasible, and one leaf less is not
     assert (
         round(make(snapshot, target_leaves=least, max_rewrite="700MB").plan.after.leaves) == least
@@ -539,15 +539,15 @@ def test_contradicting_limits_say_what_can_be_reached() -> None:
         make(snapshot, target_leaves=least - 1, max_rewrite="700MB")
 
 
-def test_whole_tables_keep_the_limits() -> None:
+def test_table_level_operations_keep_the_limits() -> None:
     rules = Policy(default=Rule(unpartition_below="1GB"))
     tables = [
-        MadeTable(f"small_{n}", daily(20, bytes=size))
+        TableSpec(f"small_{n}", daily(20, bytes=size))
         for n, size in enumerate((1 << 20, 2 << 20, 30 << 20))
     ]
 
     def names(**limits: Any) -> tuple[set[str], planning.PlanResult]:
-        planned = make(MadeSnapshot(tables), rules, **limits)
+        planned = make(FakeSnapshot(tables), rules, **limits)
         full = planned.full()
         assert all(x.kept for x in full.limits), full.limits
         assert full.effort.rewrite == sum(s.cost.bytes or 0 for t in full.tables for s in t.steps)
@@ -565,7 +565,7 @@ def test_whole_tables_keep_the_limits() -> None:
     assert names(max_lock=30)[0] == set()
     assert names(headroom="10MB")[0] == {"small_0", "small_1"}
     with pytest.raises(CatalogError, match="target_leaves = 2 cannot be reached"):
-        make(MadeSnapshot(tables), rules, target_leaves=2)
+        make(FakeSnapshot(tables), rules, target_leaves=2)
     planned = make(flat_table("gp7"), Policy(default=Rule(flatten=True)), window="0.1s")
     assert not any(isinstance(s, Flatten) for t in planned.tables() for s in t.steps)
     assert planned.plan.effort.seconds <= 0.1
@@ -577,12 +577,12 @@ def test_partman_follows() -> None:
         {"parent_table": "s.p", "partition_interval": "1 day", "premake": 4, "retention": None}
     )
     leaves = [
-        MadeLeaf(day_range(x.bound.split("'")[1], x.bound.split("'")[3], classic=False))
+        LeafSpec(day_range(x.bound.split("'")[1], x.bound.split("'")[3], classic=False))
         for x in daily(150)
     ]
-    snapshot = MadeSnapshot(
+    snapshot = FakeSnapshot(
         [
-            MadeTable(
+            TableSpec(
                 "p",
                 leaves,
                 storage="heap",
@@ -603,15 +603,15 @@ def test_partman_follows() -> None:
 
 
 def test_locks_that_cannot_fit() -> None:
-    full = make(MadeSnapshot([MadeTable("t", daily(150))]), max_lock=100).full()
+    full = make(FakeSnapshot([TableSpec("t", daily(150))]), max_lock=100).full()
     assert "there are only 100 lock slots" in full.tables[0].alone
-    narrow = make(MadeSnapshot([MadeTable("t", daily(150))]), max_lock=200).full()
+    narrow = make(FakeSnapshot([TableSpec("t", daily(150))]), max_lock=200).full()
     assert all(s.cost.locks <= 200 for s in narrow.tables[0].steps)
     assert any(isinstance(s, Merge) for s in narrow.tables[0].steps)
 
 
-def test_limits_are_kept_and_the_least_is_done() -> None:
-    snapshot = MadeSnapshot([MadeTable(f"t{n}", daily(150, bytes=(n + 1) << 24)) for n in range(6)])
+def test_limits_are_respected_and_the_least_is_done() -> None:
+    snapshot = FakeSnapshot([TableSpec(f"t{n}", daily(150, bytes=(n + 1) << 24)) for n in range(6)])
     all_of_it = make(snapshot).plan
     some = make(snapshot, target_leaves=600).plan
     assert some.after.leaves + some.after.tables <= 600
@@ -629,7 +629,7 @@ def failure(*words: Any, **more: Any) -> CatalogError:
 
 
 def test_refusals() -> None:
-    snapshot = MadeSnapshot([MadeTable("t", daily(150, bytes=1 << 30))])
+    snapshot = FakeSnapshot([TableSpec("t", daily(150, bytes=1 << 30))])
     e = failure(snapshot, target_leaves=3)
     assert "target_leaves = 3 cannot be reached" in e.message
     assert "at least" in e.message
@@ -639,20 +639,20 @@ def test_refusals() -> None:
         == "these limits contradict each other: target_leaves = 45 and max_rewrite = 1.0 GiB"
     )
     assert "leaves can be reached" in e.hint
-    assert "no partitioned tables" in failure(MadeSnapshot([], plain=3)).message
+    assert "no partitioned tables" in failure(FakeSnapshot([], plain=3)).message
     assert "10 apples" in failure(snapshot, max_rewrite="10 apples").message
     assert (
         "window" in failure(snapshot, window="soon").message
         or "soon" in failure(snapshot, window="soon").message
     )
-    thin = MadeSnapshot([MadeTable("t", daily(3))])
+    thin = FakeSnapshot([TableSpec("t", daily(3))])
     thin.header["grain"] = "root"
     assert "reduced to totals" in failure(thin).message
 
 
 def test_without_sizes() -> None:
-    leaves = [MadeLeaf(x.bound, n % 3 == 0, None) for n, x in enumerate(daily(150))]
-    snapshot = MadeSnapshot([MadeTable("t", leaves)], basis="segment file lists")
+    leaves = [LeafSpec(x.bound, n % 3 == 0, None) for n, x in enumerate(daily(150))]
+    snapshot = FakeSnapshot([TableSpec("t", leaves)], basis="segment file lists")
     found = make(snapshot)
     assert found.plan.source.sizes == "none"
     assert "no sizes" in found.plan.notes[0]
@@ -710,22 +710,22 @@ def test_workload_decides(tmp_path: Path) -> None:
     from gpcatalog.planner import workload
 
     # AOCO files so large that the bytes that queries read decide about merges
-    snapshot = MadeSnapshot([MadeTable("t", daily(120, bytes=1 << 30))])
+    snapshot = FakeSnapshot([TableSpec("t", daily(120, bytes=1 << 30))])
     single = tmp_path / "single.sql"
     single.write_text(
         ";\n".join(
             f"SELECT 1 FROM s.t x WHERE x.d = date '2026-02-{d:02d}'" for d in [*range(1, 29)] * 40
         )
     )
-    asked = workload.read(str(single), snapshot)
-    assert asked.understood == asked.statements >= 28
-    picky = planning.make(cast(Snapshot, snapshot), Policy(), workload=asked).full()
-    whole = tmp_path / "whole.csv"
-    whole.write_text(
+    queries = workload.read(str(single), snapshot)
+    assert queries.understood == queries.statements >= 28
+    picky = planning.make(cast(Snapshot, snapshot), Policy(), workload=queries).full()
+    csv_file = tmp_path / "whole.csv"
+    csv_file.write_text(
         "query,calls\n\"select sum(n) from t where d >= '2026-01-01' and d < '2026-05-01'\",500\n\"select 1\",3\n"
     )
     broad = planning.make(
-        cast(Snapshot, snapshot), Policy(), workload=workload.read(str(whole), snapshot)
+        cast(Snapshot, snapshot), Policy(), workload=workload.read(str(csv_file), snapshot)
     ).full()
     february = [
         s
@@ -761,7 +761,7 @@ def test_limits_have_the_numbers_of_an_audit() -> None:
 
 def test_files_of_hosts_with_different_numbers_of_segments() -> None:
     """The host with the most files after a plan is found from each host's own segments."""
-    snapshot = MadeSnapshot([MadeTable("t", daily(60))], segments=3)  # two on h0, one on h1
+    snapshot = FakeSnapshot([TableSpec("t", daily(60))], segments=3)  # two on h0, one on h1
     part = {"root": 0, "part": "main", "basis": "directory"}
     files = {0: 60_000, 1: 100_000, 2: 20_000}
     snapshot._insert("file_total", [{"content": c, "files": n, **part} for c, n in files.items()])
@@ -783,8 +783,8 @@ def test_both_ways_to_merge_where_the_server_has_one(
         full = planning.make(snapshot, None, Request(Limits())).full()
     assert full.effort.merges
     assert len(full.merge_ways) == number
-    said = CliRunner().invoke(app, ["--snapshot", str(file)]).output
-    assert ("MERGE PARTITIONS" in said) == bool(number)
+    output = CliRunner().invoke(app, ["--snapshot", str(file)]).output
+    assert ("MERGE PARTITIONS" in output) == bool(number)
     if number:
         scripts, server = full.merge_ways
         merges = [s for t in full.tables for s in t.steps if isinstance(s, Merge)]

@@ -100,23 +100,23 @@ def test_a_table_is_changed_by_any_step(what: str | None) -> None:
 def test_the_table_that_saves_most_is_first() -> None:
     table: TablePlan = make(zoo()).full().tables[0]
 
-    def made(name: str, saved: int, files: int, schema: str = "s") -> TablePlan:
+    def table_plan(name: str, saved: int, files: int, schema: str = "s") -> TablePlan:
         return msgspec.structs.replace(
             table, schema=schema, table=name, merges=1, leaves=100, leaves_after=100 - saved, files=100, files_after=100 - files
         )  # fmt: skip
 
     order = [
-        made("a", 9, 0),
-        made("z", 5, 7),
-        made("b", 5, 3, "r"),
-        made("a", 5, 3),
-        made("c", 5, 3),
+        table_plan("a", 9, 0),
+        table_plan("z", 5, 7),
+        table_plan("b", 5, 3, "r"),
+        table_plan("a", 5, 3),
+        table_plan("c", 5, 3),
     ]
     assert changed(reversed(order)) == order
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "hint"),
+    ("text", "message", "hint"),
     [
         (
             '[default]\nretention = "externalise"',
@@ -126,8 +126,8 @@ def test_the_table_that_saves_most_is_first() -> None:
         ('[[table]]\n[[table]]\nstorage = "aoco"', "table[1].storage: 'aoco'", '"ao_column"'),
     ],
 )
-def test_a_wrong_word_names_those_that_are_right(text: str, said: str, hint: str) -> None:
+def test_a_wrong_word_names_those_that_are_right(text: str, message: str, hint: str) -> None:
     with pytest.raises(CatalogError) as e:
         policy.loads(text)
-    assert f"{said} is not a valid value" in e.value.message
+    assert f"{message} is not a valid value" in e.value.message
     assert hint in e.value.hint

@@ -52,7 +52,7 @@ EXPLAINED = 12  # rows of a table's explanation that are compared: equal rows co
 def explained(planned: PlanResult, root: Root) -> list[str]:
     """What happens to the parts of a table and the reasons, without the bars."""
     rows = Explainer(planned, root).rows()
-    told = {
+    texts = {
         (
             r.what,
             r.coarser,
@@ -60,28 +60,28 @@ def explained(planned: PlanResult, root: Root) -> list[str]:
         ): f"  {r.where}, {r.units} {r.leaves} {r.bytes:.12g}: {r.what} | {r.coarser} | {r.finer}\n"
         for r in reversed(rows)
     }
-    return [f"  {len(rows)} rows\n", *list(reversed(told.values()))[:EXPLAINED]]
+    return [f"  {len(rows)} rows\n", *list(reversed(texts.values()))[:EXPLAINED]]
 
 
 @pytest.mark.turns
 @pytest.mark.parametrize("generation", ["gp6", "gp7", "pg15"])
 def test_plans(generation: str) -> None:
-    said = []
+    output = []
     kinds: set[str] = set()
     for seed in range(SEEDS):
         make = PlanMaker(generation, seed)
         snapshot, rules, limits = make.snapshot(), make.policy(), make.limits()
-        said.append(f"== seed {seed}\n")
+        output.append(f"== seed {seed}\n")
         try:
             planned = planning.make(cast(Snapshot, snapshot), rules, Request(limits))
         except CatalogError as e:
-            said.append(f"{e.exit_code} {e.message}\n{e.hint}\n")
+            output.append(f"{e.exit_code} {e.message}\n{e.hint}\n")
             continue
         check_plan(planned.full(), snapshot)
         pieces: list[str] = []
         plan_file.write(planned.plan, planned.tables(), pieces.append)
-        said.append(lines("".join(pieces)))
-        said.append(
+        output.append(lines("".join(pieces)))
+        output.append(
             rendered(
                 lambda out, planned=planned: plan_text.show(  # type: ignore[misc]
                     planned.plan, planned.table_plans, planned.left(), planned.losses(), out
@@ -89,10 +89,10 @@ def test_plans(generation: str) -> None:
             )
         )
         for root in planned.reader.roots:
-            said.append(f"explained: {root.name}\n")
-            said += explained(planned, root)
+            output.append(f"explained: {root.name}\n")
+            output += explained(planned, root)
         kinds |= {step.operation for table in planned.full().tables for step in table.steps}
         snapshot.close()
     assert {"merge", "drop-empty"} <= kinds, kinds
 
-    golden(f"random_{generation}.txt", "".join(said))
+    golden(f"random_{generation}.txt", "".join(output))

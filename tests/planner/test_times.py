@@ -17,7 +17,7 @@ from gpcatalog.planner.plan import Plan
 from gpcatalog.planner.policy import Policy, Rule
 from gpcatalog.store.snapshot import Snapshot
 from tests.growth import made
-from tests.planner.made import MadeLeaf, MadeSnapshot, MadeTable, day_range
+from tests.planner.made import FakeSnapshot, LeafSpec, TableSpec, day_range
 
 
 def timing(
@@ -30,7 +30,7 @@ def timing(
 
 def snapshot(tmp_path: Path, *timings: dict[str, object], generation: str = "gp6") -> Path:
     return made.write(
-        tmp_path / "a.gpcatalog", made.Made(generation=generation, timings=list(timings))
+        tmp_path / "a.gpcatalog", made.SnapshotSpec(generation=generation, timings=list(timings))
     )
 
 
@@ -78,7 +78,7 @@ def test_pace_of_the_active_probe(tmp_path: Path) -> None:
 def planned(timings: list[dict[str, object]], *, filled: bool = True, days: int = 90) -> Plan:
     """Plan a table of daily leaves, to be merged into months, and a table that does not change."""
     leaves = [
-        MadeLeaf(
+        LeafSpec(
             day_range(
                 f"2025-{1 + n // 28:02}-{1 + n % 28:02}", f"2025-{1 + n // 28:02}-{2 + n % 28:02}"
             ),
@@ -86,10 +86,10 @@ def planned(timings: list[dict[str, object]], *, filled: bool = True, days: int 
         )
         for n in range(days)
     ]
-    store = MadeSnapshot(
+    store = FakeSnapshot(
         [
-            MadeTable("days", leaves, columns=20, indexes=1),
-            MadeTable("few", [MadeLeaf(day_range("2025-01-01", "2026-01-01"))], columns=20),
+            TableSpec("days", leaves, columns=20, indexes=1),
+            TableSpec("few", [LeafSpec(day_range("2025-01-01", "2026-01-01"))], columns=20),
         ]
     )
     rules = Policy(default=Rule(grains={"month": 30}))
@@ -157,10 +157,10 @@ def test_clients_before_and_after() -> None:
 
 def test_rows_of_hostile_snapshots() -> None:
     nothing = {"what": "answer", "subject": "", "n": 0}
-    odd = [nothing, timing("answer", 3.0), timing("client", -5.0, subject="JDBC")]
-    odd += [timing("client", 7.0, subject="ODBC"), timing("client", 9.0, subject="ODBC")]
-    odd += [{"what": "client", "subject": "DBeaver", "n": 1}]
-    found = [(t.subject, t.before) for t in planned(odd).times if t.measured]
+    rows = [nothing, timing("answer", 3.0), timing("client", -5.0, subject="JDBC")]
+    rows += [timing("client", 7.0, subject="ODBC"), timing("client", 9.0, subject="ODBC")]
+    rows += [{"what": "client", "subject": "DBeaver", "n": 1}]
+    found = [(t.subject, t.before) for t in planned(rows).times if t.measured]
     assert found == [("ODBC", 0.007)]
 
 

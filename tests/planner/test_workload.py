@@ -13,7 +13,7 @@ import pytest
 
 from gpcatalog.planner import workload
 from gpcatalog.planner.workload import KeyPredicate
-from tests.planner.made import MadeSnapshot, MadeTable
+from tests.planner.made import FakeSnapshot, TableSpec
 from tests.planner.test_plan import daily
 
 FIRST = date(2026, 1, 1)
@@ -30,11 +30,11 @@ def server(pg15_server) -> Iterator[psycopg.Connection]:  # type: ignore[no-unty
 
 
 @functools.cache
-def _snapshot() -> MadeSnapshot:
-    return MadeSnapshot([MadeTable("t", daily(5))])
+def _snapshot() -> FakeSnapshot:
+    return FakeSnapshot([TableSpec("t", daily(5))])
 
 
-def asked(folder: Path, *statements: str) -> workload.Workload:
+def read_workload(folder: Path, *statements: str) -> workload.Workload:
     file = folder / "asked.sql"
     file.write_text(";\n".join(statements))
     return workload.read(str(file), _snapshot())
@@ -83,7 +83,7 @@ def test_intervals_are_what_the_server_selects(server: psycopg.Connection, tmp_p
         form = draw.choice(
             ("SELECT d FROM t x WHERE {}", "SELECT sum(n) FROM s.t AS x WHERE {}", "DELETE FROM t x WHERE {}", "UPDATE t x SET n = 2 WHERE {}")
         )  # fmt: skip
-        found = asked(tmp_path, form.format(condition))
+        found = read_workload(tmp_path, form.format(condition))
         (one,) = found.of("s", "t", "d")
         rows = server.execute(f"SELECT d FROM t x WHERE {condition}").fetchall()
         assert chosen(one) == {day for (day,) in rows}, (condition, one)
@@ -91,7 +91,7 @@ def test_intervals_are_what_the_server_selects(server: psycopg.Connection, tmp_p
 
 
 def test_lists_reach_from_the_least_to_the_greatest(tmp_path: Path) -> None:
-    (one,) = asked(
+    (one,) = read_workload(
         tmp_path, "SELECT 1 FROM t WHERE d IN ('2026-02-03', '2026-01-09', '2026-01-30')"
     ).of("s", "t", "d")
     assert (one.low, one.high, one.low_inclusive, one.high_inclusive) == (
@@ -106,7 +106,7 @@ def test_lists_reach_from_the_least_to_the_greatest(tmp_path: Path) -> None:
     "condition", ["d = $1", "$1 = d", "d IN ($1, '2026-01-01')", "d = $1 AND d > '2026-01-01'"]
 )
 def test_an_unknown_value_is_one_point(condition: str, tmp_path: Path) -> None:
-    (one,) = asked(tmp_path, f"SELECT 1 FROM t WHERE {condition}").of("s", "t", "d")
+    (one,) = read_workload(tmp_path, f"SELECT 1 FROM t WHERE {condition}").of("s", "t", "d")
     assert one.point
     assert (one.low, one.high) == (None, None)
 
@@ -120,7 +120,7 @@ def test_an_unknown_value_is_one_point(condition: str, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_other_conditions_ask_for_no_part(condition: str, tmp_path: Path) -> None:
-    found = asked(
+    found = read_workload(
         tmp_path,
         "SELECT 1 FROM t WHERE d = '2026-01-01'",
         f"SELECT 1 FROM t WHERE {condition}",
@@ -130,7 +130,7 @@ def test_other_conditions_ask_for_no_part(condition: str, tmp_path: Path) -> Non
 
 
 def test_calls_of_a_file_of_statistics(tmp_path: Path) -> None:
-    snapshot = MadeSnapshot([MadeTable("t", daily(5))])
+    snapshot = FakeSnapshot([TableSpec("t", daily(5))])
     file = tmp_path / "pg_stat_statements.csv"
     file.write_text(
         '\ufeffCalls,"Query"\n7,"select 1 from s.t where d < \'2026-01-02\'"\nmany,"select 1 from t where d = $1"\n3,"select 2"\n',
@@ -144,7 +144,7 @@ def test_calls_of_a_file_of_statistics(tmp_path: Path) -> None:
 
 
 def test_joins_and_aliases(tmp_path: Path) -> None:
-    snapshot = MadeSnapshot([MadeTable("t", daily(5)), MadeTable("u", daily(5))])
+    snapshot = FakeSnapshot([TableSpec("t", daily(5)), TableSpec("u", daily(5))])
     file = tmp_path / "joins.sql"
     file.write_text(
         "SELECT 1 FROM t a JOIN u b ON a.d = b.d AND b.d > '2026-01-02' WHERE a.d = '2026-01-03';"

@@ -69,36 +69,36 @@ class Answers:
     """Recorded answers by probe or statement, in order. An answer is {"rows"}, {"csv"} or {"failed"}."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.recorded: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._given: dict[str, int] = defaultdict(int)
         self._lock = threading.Lock()
 
-    def keep(self, asked: str, answer: dict[str, Any]) -> None:
+    def keep(self, key: str, answer: dict[str, Any]) -> None:
         with self._lock:
-            self.kept[asked].append(answer)
+            self.recorded[key].append(answer)
 
-    def give(self, asked: str) -> dict[str, Any]:
+    def give(self, key: str) -> dict[str, Any]:
         """Return the next answer; the last one is repeated. Raises KeyError if no answer was recorded."""
         with self._lock:
-            answers = self.kept.get(asked)
+            answers = self.recorded.get(key)
             if not answers:
-                raise KeyError(f"no answer is recorded for {asked}: record again")
-            number = self._given[asked]
-            self._given[asked] += 1
+                raise KeyError(f"no answer is recorded for {key}: record again")
+            number = self._given[key]
+            self._given[key] += 1
             return answers[min(number, len(answers) - 1)]
 
     def add_to(self, recording: Recording, hidden: dict[str, str]) -> None:
         """Add all answers to a recording. hidden: texts of this machine, and their replacements."""
-        for asked, answers in sorted(self.kept.items()):
+        for key, answers in sorted(self.recorded.items()):
             for answer in answers:
-                text = json.dumps([asked, answer])
+                text = json.dumps([key, answer])
                 for ours, instead in hidden.items():
                     text = text.replace(json.dumps(ours)[1:-1], instead)
                 recording.add(json.loads(text))
 
     def load(self, entries: Sequence[Any]) -> Self:
-        for asked, answer in entries:
-            self.kept[asked].append(answer)
+        for key, answer in entries:
+            self.recorded[key].append(answer)
         return self
 
 
@@ -116,7 +116,7 @@ class RecordingSession(Session):
         self.server, self.facts, self.timeouts = live.server, live.facts, live.timeouts
         self.monitored = live.monitored
         self._names: dict[str, str] = {}
-        answers.kept["session"] = [{"facts": encoded(live.facts), "target": live.target}]
+        answers.recorded["session"] = [{"facts": encoded(live.facts), "target": live.target}]
 
     @property
     def target(self) -> dict[str, str]:
@@ -128,26 +128,26 @@ class RecordingSession(Session):
         return text
 
     def query(self, statement: str, params: Sequence[Any] | None = None) -> list[dict[str, Any]]:
-        asked = self.prefix + self._names.get(statement, statement)
+        key = self.prefix + self._names.get(statement, statement)
         try:
             rows = self.live.query(statement, params)
         except ProbeFailed as e:
-            self.answers.keep(asked, {"failed": [e.status, e.reason]})
+            self.answers.keep(key, {"failed": [e.status, e.reason]})
             raise
-        self.answers.keep(asked, table(rows))
+        self.answers.keep(key, table(rows))
         return rows
 
     def stream_csv(self, statement: str) -> Iterator[bytes]:
-        asked = self.prefix + self._names[statement]
+        key = self.prefix + self._names[statement]
         blocks = []
         try:
             for block in self.live.stream_csv(statement):
                 blocks.append(block)
                 yield block
         except ProbeFailed as e:
-            self.answers.keep(asked, {"failed": [e.status, e.reason]})
+            self.answers.keep(key, {"failed": [e.status, e.reason]})
             raise
-        self.answers.keep(asked, {"csv": b"".join(blocks).decode().splitlines(keepends=True)})
+        self.answers.keep(key, {"csv": b"".join(blocks).decode().splitlines(keepends=True)})
 
     def fresh(self) -> Session:
         return RecordingSession(self.live.fresh(), self.answers, self.prefix)
@@ -168,7 +168,7 @@ class ReplaySession(Session):
     """A session without a server: every probe returns its recorded answer."""
 
     def __init__(self, answers: Answers, prefix: str = "") -> None:
-        (known,) = answers.kept["session"]
+        (known,) = answers.recorded["session"]
         self.answers, self.prefix = answers, prefix
         self.facts, self._target = decoded(known["facts"]), known["target"]
         self.server = identify(

@@ -48,11 +48,11 @@ def test_databases_and_relations_of_one_server(
                 " ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 't', 'm')"
             ).fetchall()
         )
-    said = {a.name: a for a in report.ages or () if a.kind == "database"}
-    assert said.keys() == truth.keys()
+    reported = {a.name: a for a in report.ages or () if a.kind == "database"}
+    assert reported.keys() == truth.keys()
     for name, age in truth.items():
-        assert 0 <= said[name].xid_age - age <= AROUND
-        assert said[name].multixact_age is not None
+        assert 0 <= reported[name].xid_age - age <= AROUND
+        assert reported[name].multixact_age is not None
     by_kind = {a.kind: a for a in report.ages or () if a.kind != "database"}
     catalogs = {n: a for n, a in oldest.items() if n.startswith(("pg_catalog.", "pg_toast."))}
     for kind, of in (("relation", oldest), ("catalog", catalogs)):
@@ -63,7 +63,7 @@ def test_databases_and_relations_of_one_server(
         assert abs(of[found.name] - found.xid_age) <= AROUND
     assert by_kind["relation"].xid_age > BURNED
     verdicts = {v.id: v for v in report.verdicts}
-    assert verdicts["transactions-age"].value == max(a.xid_age for a in said.values())
+    assert verdicts["transactions-age"].value == max(a.xid_age for a in reported.values())
     assert verdicts["transactions-age"].limit == 2**31 - 1 - 3_000_000
 
 
@@ -95,16 +95,16 @@ def test_every_instance_has_its_own_age(
         with instance(content) as conn:
             truth[content] = of_databases(conn)
     report = report_of(dsn, tmp_path / "s.gpcatalog")
-    said: dict[int, dict[str, int]] = {}
+    reported: dict[int, dict[str, int]] = {}
     for a in report.ages or ():
         if a.kind == "database":
-            said.setdefault(a.content, {})[a.name] = a.xid_age
+            reported.setdefault(a.content, {})[a.name] = a.xid_age
             assert (a.multixact_age is None) == classic
-    assert said.keys() == truth.keys()
+    assert reported.keys() == truth.keys()
     for content, ages in truth.items():
-        assert said[content].keys() == ages.keys()
+        assert reported[content].keys() == ages.keys()
         for name, age in ages.items():
-            assert 0 <= said[content][name] - age <= AROUND, (content, name)
+            assert 0 <= reported[content][name] - age <= AROUND, (content, name)
     assert truth[worst]["aged"] >= before + BURNED
     # Other tests of this session may have aged the coordinator more. The first row is the
     # oldest according to the instances themselves.
@@ -121,12 +121,12 @@ def test_every_instance_has_its_own_age(
     assert ("multixacts-age" in verdicts) == (not classic)
 
 
-def xid_consumed(conn: psycopg.Connection, said: list[str]) -> bool:
-    """Begin a transaction with a transaction ID; False if the server refuses it. said: the warnings of the server."""
+def xid_consumed(conn: psycopg.Connection, messages: list[str]) -> bool:
+    """Begin a transaction with a transaction ID; False if the server refuses it. messages: the warnings of the server."""
     try:
         conn.execute("SELECT txid_current()")
     except psycopg.errors.ProgramLimitExceeded as e:
-        said.append(str(e))
+        messages.append(str(e))
         return False
     return True
 
@@ -135,7 +135,7 @@ TABLES = 2000  # a forced VACUUM of them takes longer than to connect and lock o
 TRIES = 3  # repetitions if the forced VACUUM was faster anyway
 
 
-def said_near(version: str, limit: str) -> tuple[int, int, list[str]] | None:
+def messages_near_limit(version: str, limit: str) -> tuple[int, int, list[str]] | None:
     """Set the next transaction ID a few before a limit; return (limit, age at which the server warns or refuses, its messages).
 
     None if the forced VACUUM advanced the database before a lock could prevent it.
@@ -146,8 +146,8 @@ def said_near(version: str, limit: str) -> tuple[int, int, list[str]] | None:
             conn.execute(f"DO $$ BEGIN FOR n IN 1..{TABLES} LOOP EXECUTE 'CREATE TABLE t' || n || ' (a int)'; END LOOP; END $$")  # fmt: skip
             row = conn.execute("SELECT min(datfrozenxid::text::int8), current_setting('server_version_num')::int / 10000 FROM pg_database").fetchone()  # fmt: skip
             assert row is not None
-        wanted = getattr(wraparound.transactions(f"pg{row[1]}", {}), limit)
-        following = row[0] + wanted - 5
+        threshold = getattr(wraparound.transactions(f"pg{row[1]}", {}), limit)
+        following = row[0] + threshold - 5
         server.stop()
         # the file with the status of these transactions: 4 per byte, 32 pages per file
         status = server.data / "pg_xact" / f"{following // (8192 * 4 * 32):04X}"
@@ -164,26 +164,26 @@ def said_near(version: str, limit: str) -> tuple[int, int, list[str]] | None:
             psycopg.connect(server.conninfo(), autocommit=True) as conn,
         ):
             holder.execute(f"LOCK TABLE t{TABLES} IN SHARE UPDATE EXCLUSIVE MODE")
-            said: list[str] = []
-            conn.add_notice_handler(lambda n: said.append(n.message_primary or ""))
+            messages: list[str] = []
+            conn.add_notice_handler(lambda n: messages.append(n.message_primary or ""))
             for _ in range(50):
                 age = conn.execute("SELECT max(age(datfrozenxid)) FROM pg_database").fetchone()
                 assert age is not None
-                if age[0] < wanted - 10:
+                if age[0] < threshold - 10:
                     return None
-                said.clear()
-                taken = xid_consumed(conn, said)
-                if (said and limit == "warn") or not taken:
-                    return wanted, age[0], said
-    raise AssertionError(f"nothing was said until age {age[0]}, {limit} is {wanted}")
+                messages.clear()
+                consumed = xid_consumed(conn, messages)
+                if (messages and limit == "warn") or not consumed:
+                    return threshold, age[0], messages
+    raise AssertionError(f"nothing was said until age {age[0]}, {limit} is {threshold}")
 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("version", ["15", "newest", "19"])
 @pytest.mark.parametrize("limit", ["warn", "stop"])
 def test_the_server_warns_and_refuses_at_these_ages(version: str, limit: str) -> None:
-    found = next(filter(None, (said_near(version, limit) for _ in range(TRIES))), None)
+    found = next(filter(None, (messages_near_limit(version, limit) for _ in range(TRIES))), None)
     assert found is not None, "the forced VACUUM was always faster"
-    wanted, age, said = found
-    assert age == wanted, said
-    assert any(("must be vacuumed" if limit == "warn" else "not accepting") in t for t in said)
+    threshold, age, messages = found
+    assert age == threshold, messages
+    assert any(("must be vacuumed" if limit == "warn" else "not accepting") in t for t in messages)

@@ -107,8 +107,8 @@ def test_what_is_needed_is_what_the_server_leaves(
     file = tmp_path / "maintenance.sql"
     file.write_text(script(before))
     assert f"VACUUM FULL {directory.relation};" in file.read_text()
-    said = psql(dsn, file)
-    assert said.returncode == 0, said.stderr
+    result = psql(dsn, file)
+    assert result.returncode == 0, result.stderr
     left = measured(dsn)
     for a in large.values():
         if f"{a.relation};" in file.read_text():
@@ -123,7 +123,7 @@ def test_what_is_needed_is_what_the_server_leaves(
 
 @pytest.mark.greenplum
 @pytest.mark.parametrize("server", SERVERS)
-def test_one_that_is_held_is_not_waited_for(
+def test_a_locked_one_is_not_waited_for(
     server: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     dsn = fresh_database(request.getfixturevalue(server), "held")
@@ -135,9 +135,9 @@ def test_one_that_is_held_is_not_waited_for(
         conn.execute(f"REINDEX INDEX {directory.relation}_index")
         report = report_of(dsn, tmp_path / "held.gpcatalog")
         conn.rollback()
-    held = found(report)[f"{BLOCK_DIRECTORY} of by_column"]
-    assert held.bytes == directory.bytes
-    assert (held.reclaimable, held.bloat, held.worst_rows) == (None, None, None)
+    locked = found(report)[f"{BLOCK_DIRECTORY} of by_column"]
+    assert locked.bytes == directory.bytes
+    assert (locked.reclaimable, locked.bloat, locked.worst_rows) == (None, None, None)
     assert report.auxiliary is not None
     assert report.auxiliary.uncounted == 1
     kind = next(k for k in report.auxiliary.kinds if k.kind == BLOCK_DIRECTORY)

@@ -110,10 +110,10 @@ def test_together_as_alone(tied: tuple[str, int, int]) -> None:
     dsn, *roots = tied
     with connect(dsn) as session:
         alone = {root: session.rows(BATCH_PROBE, roots=str(root)) for root in roots}
-        with mock.patch.object(Session, "rows", autospec=True, side_effect=Session.rows) as asked:
+        with mock.patch.object(Session, "rows", autospec=True, side_effect=Session.rows) as calls:
             ask = ByTable([session], roots).rows
             together = {root: ask(BATCH_PROBE, roots=str(root)) for root in roots}
-        assert asked.call_count == 1
+        assert calls.call_count == 1
     assert together == alone
     assert any(r["fact"] == "needed by another object" for r in alone[roots[0]])
 
@@ -123,9 +123,9 @@ def test_an_audit_names_what_another_partitioned_table_needs(tied: tuple[str, in
     with connect(dsn) as session:
         facts = session.rows("partition_facts")
         alone = session.rows(BATCH_PROBE, roots=str(first))
-    wanted = [(r["oid"], r["detail"]) for r in alone if r["fact"] == "needed by another object"]
-    assert wanted
-    assert wanted == sorted(
+    expected = [(r["oid"], r["detail"]) for r in alone if r["fact"] == "needed by another object"]
+    assert expected
+    assert expected == sorted(
         (r["oid"], r["detail"])
         for r in facts
         if r["root"] == first and r["fact"] == "needed by another object"

@@ -46,9 +46,9 @@ def database(request: pytest.FixtureRequest) -> str:
 def test_any_bytes(database: str, tmp_path: Path) -> None:
     name = "café" if "gpadmin" in database else "caf\ufffde9"
     file = str(tmp_path / "s.gpcatalog")
-    said = run("audit", database, "--save", file, "--no-store", "--format", "json")
-    assert said.returncode == 0, said.stderr
-    report = json.loads(said.stdout)
+    result = run("audit", database, "--save", file, "--no-store", "--format", "json")
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
     assert {c["probe"]: c["reason"] for c in report["coverage"] if c["status"] not in ("read", "not applicable")} == {}  # fmt: skip
     assert report["census"]["partitioned_tables"] == 1
     assert report["census"]["leaves"] == 4

@@ -164,7 +164,7 @@ def walk(place: Place, found: Owners) -> Iterator[tuple[int, bool, int, bool, in
                     )
 
 
-def taken(place: Place, folder: Path, *, summed: bool | None = None) -> Snapshot:
+def take_snapshot(place: Place, folder: Path, *, summed: bool | None = None) -> Snapshot:
     """A snapshot with only the sections that files need; a complete audit takes five times as long.
 
     summed: whether the server sums the files, as on PostgreSQL and if there are many; None: as without a
@@ -198,7 +198,7 @@ def compare(place: Place, conn: psycopg.Connection, folder: Path) -> int:
 
 
 def compare_with(place: Place, conn: psycopg.Connection, folder: Path, *, summed: bool) -> int:
-    with taken(place, folder, summed=summed) as snapshot:
+    with take_snapshot(place, folder, summed=summed) as snapshot:
         found = owners(conn, place)
         tables = {r["root"] for r in snapshot.rows("SELECT DISTINCT root FROM relation")}
         totals: dict[tuple[int, int, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0])
@@ -218,7 +218,7 @@ def compare_with(place: Place, conn: psycopg.Connection, folder: Path, *, summed
             for n, more in enumerate((1, size, size == 0, size <= MIB, hollow)):
                 totals[content, root, part][n] += more
             buckets[content, bucket_of(size).label] += 1
-        said = {
+        stored = {
             (r["content"], r["root"], r["part"]): [
                 r["files"],
                 r["bytes"],
@@ -229,7 +229,7 @@ def compare_with(place: Place, conn: psycopg.Connection, folder: Path, *, summed
             for r in snapshot.rows("SELECT * FROM file_total WHERE basis = 'directory'")
         }
         assert not snapshot.rows("SELECT * FROM coverage WHERE status <> 'read'")
-        assert said == dict(totals)
+        assert stored == dict(totals)
         in_buckets = {
             (r["content"], r["bucket"]): r["files"]
             for r in snapshot.rows(
@@ -462,7 +462,7 @@ def test_strangers_in_the_folder_are_left_alone(
 
 
 def orphans(place: Place, folder: Path, summed: bool | None) -> list[dict]:
-    with taken(place, folder, summed=summed) as snapshot:
+    with take_snapshot(place, folder, summed=summed) as snapshot:
         return snapshot.rows("SELECT * FROM orphan ORDER BY content, node")
 
 
@@ -479,7 +479,7 @@ def test_orphans_and_missing_files(place: Place, tmp_path: Path, summed: bool | 
         )
         before = {(o["content"], o["node"]) for o in orphans(place, tmp_path, summed)}
 
-        def made(name: str, size: int, age: float) -> Path:
+        def create_file(name: str, size: int, age: float) -> Path:
             file = folder / name
             file.write_bytes(b"x" * size)
             process.hand_over(file)
@@ -488,10 +488,10 @@ def test_orphans_and_missing_files(place: Place, tmp_path: Path, summed: bool | 
             return file
 
         files = [
-            made("4000000001", 5000, 86400),
-            made("4000000001.1", 70, 86400),
-            made("4000000002", 900, 0),
-            made("4000000003", 0, 86400),
+            create_file("4000000001", 5000, 86400),
+            create_file("4000000001.1", 70, 86400),
+            create_file("4000000002", 900, 0),
+            create_file("4000000003", 0, 86400),
         ]
         conn.execute("DROP TABLE dropped")
         with psycopg.connect(place.dsn) as busy:
@@ -612,7 +612,7 @@ def test_a_listing_that_is_interrupted_ends_on_the_server(
         writer.abandon()
 
 
-def test_files_that_cannot_be_looked_at_again_have_no_age(
+def test_files_that_cannot_be_rechecked_have_no_age(
     cluster: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gpcatalog.probes.listing.RECHECK_SECONDS", -1.0)
@@ -661,9 +661,9 @@ def test_a_role_without_directories_counts_the_same_main_files(
     )
     question = "SELECT content, root, part, files FROM file_total WHERE basis = '{}' AND part IN {} AND root <> 0 ORDER BY ALL"
     seen = "('main', 'auxiliary', 'toast', 'index')"
-    with taken(cluster, tmp_path) as whole:
-        expected = whole.rows(question.format("directory", seen))
-    with taken(plain, tmp_path) as snapshot:
+    with take_snapshot(cluster, tmp_path) as full:
+        expected = full.rows(question.format("directory", seen))
+    with take_snapshot(plain, tmp_path) as snapshot:
         assert snapshot.rows(question.format("catalog", seen)) == expected
         assert not snapshot.rows("SELECT * FROM file_total WHERE basis = 'directory'")
         assert not snapshot.rows(
@@ -675,7 +675,7 @@ def test_files_to_come_are_those_that_come(cluster: Place, tmp_path: Path) -> No
     """Predicted files of filled leaves and of each storage equal the files counted after all leaves are filled."""
 
     def files() -> dict[str, TableFiles]:
-        with taken(cluster, tmp_path) as snapshot:
+        with take_snapshot(cluster, tmp_path) as snapshot:
             section = build_files(snapshot)
         assert section is not None
         assert section.basis == "directory"
@@ -714,7 +714,9 @@ def test_files_to_come_are_those_that_come(cluster: Place, tmp_path: Path) -> No
     assert row.removable == 0
 
 
-def test_a_table_that_came_after_the_listing_is_not_told_empty(pg_dsn: str, tmp_path: Path) -> None:
+def test_a_table_that_came_after_the_listing_is_not_reported_empty(
+    pg_dsn: str, tmp_path: Path
+) -> None:
     dsn = fresh_database(pg_dsn, "files_late")
     with (
         psycopg.connect(dsn, autocommit=True) as conn,
@@ -730,11 +732,11 @@ def test_a_table_that_came_after_the_listing_is_not_told_empty(pg_dsn: str, tmp_
         conn.execute("CREATE TABLE late AS SELECT generate_series(1, 1000) a")
         collector._relations()
         collector._filled(files, listing)
-        told = writer.execute(
+        rows = writer.execute(
             "SELECT name, filled, files FROM relation WHERE name IN ('early', 'late') ORDER BY name"
         )
         writer.abandon()
-    assert [tuple(row) for row in told] == [("early", False, 1), ("late", None, None)]
+    assert [tuple(row) for row in rows] == [("early", False, 1), ("late", None, None)]
 
 
 @pytest.fixture

@@ -33,13 +33,13 @@ COMPARED = ("basis", "catalog")
 @pytest.fixture(params=SERVERS)
 def dsn(request: pytest.FixtureRequest) -> str:
     """A database with tables of every kind, as the conninfo of its superuser."""
-    made = fresh_database(request.getfixturevalue(request.param), "monitored")
-    with psycopg.connect(made, autocommit=True) as conn:
+    conninfo = fresh_database(request.getfixturevalue(request.param), "monitored")
+    with psycopg.connect(conninfo, autocommit=True) as conn:
         zoo.make(conn)
         conn.execute("ANALYZE")
-    year, text = night(made, "[default]\npremake = '5d'\n")
+    year, text = night(conninfo, "[default]\npremake = '5d'\n")
     assert year.run(text).returncode == 0
-    return made
+    return conninfo
 
 
 def _audited(
@@ -84,13 +84,13 @@ def test_it_sees_what_a_superuser_sees(dsn: str, tmp_path: Path) -> None:
         conn.execute(
             "SELECT * FROM pg_catalog.pg_statistic"
         )  # sample values of columns cannot be read
-    wanted, read = _audited(dsn, tmp_path / "superuser.gpcatalog")
+    expected, read = _audited(dsn, tmp_path / "superuser.gpcatalog")
     got, status = _audited(mine, tmp_path / "role.gpcatalog")
     # rows of these two are only for superusers; for other roles, they remain estimates
     assert status == {k: v for k, v in read.items() if k.rpartition(" ")[2] not in SUPERUSER_ONLY}
     assert set(status.values()) <= {"read", "not applicable"}
-    assert len(wanted) >= 10
-    for section, rows in wanted.items():
+    assert len(expected) >= 10
+    for section, rows in expected.items():
         assert got[section] == rows, section
     # the same with a sample, which uses other statements; it always contains some of so many tables
     with psycopg.connect(dsn, autocommit=True) as conn:
@@ -107,12 +107,12 @@ def test_it_sees_what_a_superuser_sees(dsn: str, tmp_path: Path) -> None:
                     f"CREATE TABLE many.t{n} PARTITION OF many.t FOR VALUES FROM ({n}) TO ({n + 1})".encode()
                 )
     with mock.patch("gpcatalog.probes.files.FEWEST", 10):
-        wanted, read = _audited(dsn, tmp_path / "s.gpcatalog", FileChoice(FileSelection.SAMPLE))
+        expected, read = _audited(dsn, tmp_path / "s.gpcatalog", FileChoice(FileSelection.SAMPLE))
         got, status = _audited(mine, tmp_path / "r.gpcatalog", FileChoice(FileSelection.SAMPLE))
     assert {read["relation_files of a sample"], status["relation_files of a sample"]} == {"read"}
-    assert len(wanted["file_sample"]) > 1
+    assert len(expected["file_sample"]) > 1
     for section in ("file_total", "file_bucket", "file_sample"):
-        assert got[section] == wanted[section], section
+        assert got[section] == expected[section], section
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("DROP TABLE many.t")
         conn.execute("DROP SCHEMA many")
@@ -123,28 +123,28 @@ def test_it_sees_what_a_superuser_sees(dsn: str, tmp_path: Path) -> None:
 
 def test_a_schema_of_another_role_is_not_used(pg_dsn: str) -> None:
     """A schema gpcatalog_monitor that another role created is not used: the script stops, and an audit reads nothing from it."""
-    made = fresh_database(pg_dsn, "squatted_monitor")
-    with psycopg.connect(made, autocommit=True) as conn:
+    conninfo = fresh_database(pg_dsn, "squatted_monitor")
+    with psycopg.connect(conninfo, autocommit=True) as conn:
         conn.execute("CREATE ROLE squatter LOGIN")
         conn.execute("CREATE SCHEMA gpcatalog_monitor AUTHORIZATION squatter")
         conn.execute("GRANT USAGE ON SCHEMA gpcatalog_monitor TO PUBLIC")
         conn.execute("CREATE ROLE reader LOGIN")
     try:
-        with connect(re.sub(r"user=\w+", "user=reader", made)) as session:
+        with connect(re.sub(r"user=\w+", "user=reader", conninfo)) as session:
             assert not session.monitored
         printed = subprocess.run(
-            [sys.executable, "-m", "gpcatalog", "doctor", made, "--create-role", "reader"],
+            [sys.executable, "-m", "gpcatalog", "doctor", conninfo, "--create-role", "reader"],
             capture_output=True,
             text=True,
             check=True,
         ).stdout
         with (
-            psycopg.connect(made, autocommit=True) as conn,
+            psycopg.connect(conninfo, autocommit=True) as conn,
             pytest.raises(psycopg.Error, match="gpcatalog_monitor belongs to a role"),
         ):
             conn.execute(printed.encode())
     finally:
-        with psycopg.connect(made, autocommit=True) as conn:
+        with psycopg.connect(conninfo, autocommit=True) as conn:
             conn.execute("DROP OWNED BY squatter")
             conn.execute("DROP ROLE squatter")
             conn.execute("DROP ROLE reader")

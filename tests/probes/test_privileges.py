@@ -111,7 +111,7 @@ def _table(server: str, before: Doctor) -> None:
     assert found is not None
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[2].splitlines()]
     column = rows[0].index(server)
-    told = {row[0]: row[column] for row in rows[2:]}
+    documented = {row[0]: row[column] for row in rows[2:]}
     seen = {s.name: _needs(s.name, before) for s in before.sections}
     if os.environ.get("GPCATALOG_TEST_UPDATE"):
         names = [row[0] for row in rows[2:]]
@@ -120,7 +120,7 @@ def _table(server: str, before: Doctor) -> None:
                 rows.append([name] + ["–"] * (len(rows[0]) - 1))
         for row in rows[2:]:
             row[column] = seen.get(row[0], "–")
-        made = "".join("| " + " | ".join(row) + " |\n" for row in rows)
-        PAGE.write_text(text.replace(found[2], made))
+        table_text = "".join("| " + " | ".join(row) + " |\n" for row in rows)
+        PAGE.write_text(text.replace(found[2], table_text))
         return
-    assert {name: cell for name, cell in told.items() if cell != "–"} == seen
+    assert {name: cell for name, cell in documented.items() if cell != "–"} == seen

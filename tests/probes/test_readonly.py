@@ -164,8 +164,8 @@ def test_a_plain_role_gets_a_report(plain_role: str, database: str, tmp_path: Pa
     with connect(plain_role) as session:
         path = collect(session, tmp_path / "plain.gpcatalog")
     with connect(database) as session:
-        whole = collect(session, tmp_path / "whole.gpcatalog")
-    with Snapshot(path) as snapshot, Snapshot(whole) as full:
+        full_path = collect(session, tmp_path / "whole.gpcatalog")
+    with Snapshot(path) as snapshot, Snapshot(full_path) as full:
         several = "('pg_class', 'pg_attribute', 'pg_depend', 'pg_index')"
         counted = (
             f"SELECT content, relation, rows FROM catalog WHERE relation IN {several} ORDER BY ALL"

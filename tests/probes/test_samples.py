@@ -147,9 +147,9 @@ def test_large_relations_are_in_every_sample(
 ) -> None:
     """Selected by the sizes in the directories: a heap of 40 pages per instance, one of 10, and the same append-optimized."""
     block = 32768 if place.greenplum else 8192
-    made = {"large": 40, "little": 10}  # all segments together have more than 20 of both
+    page_counts = {"large": 40, "little": 10}  # all segments together have more than 20 of both
     with psycopg.connect(place.dsn, autocommit=True) as conn:
-        for name, pages in made.items():
+        for name, pages in page_counts.items():
             rows = pages * len(place.data) * (block // 1100)
             for kind, options in (("", ""), ("ao_", " WITH (appendonly=true)"))[
                 : 1 + place.greenplum
@@ -192,11 +192,11 @@ def test_large_relations_are_in_every_sample(
         for place_of, oid in ((at, found.nodes.get((at[0], False, at[1]), 0)) for at in sizes)
         if oid
     }
-    wanted = {node for (_, node), kind in kinds.items() if kind in ("catalog", "large")}
-    assert wanted <= always
+    expected = {node for (_, node), kind in kinds.items() if kind in ("catalog", "large")}
+    assert expected <= always
     little = {at for at, kind in kinds.items() if kind == "little"}
     # on another segment, it may be the filenode of a large relation
-    assert {node for _, node in little} & always <= wanted
+    assert {node for _, node in little} & always <= expected
     assert all(0 < sizes[at] < 15 * block for at in little)
     seen = {at for at, kind in kinds.items() if kind == "large"}
     assert all(25 * block < sizes[at] < 60 * block for at in seen)
@@ -280,7 +280,7 @@ def test_batches_take_as_many_segments_of_each_host(
         writer.abandon()
 
 
-def test_many_files_are_sampled_unless_all_are_wanted(
+def test_many_files_are_sampled_unless_all_are_selected(
     pg_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "COUNTED_FROM", 0)
@@ -308,7 +308,7 @@ def test_many_files_are_sampled_unless_all_are_wanted(
     assert "too few files for a sample" in reason
 
 
-def test_without_files_nothing_is_said_of_them(place: Place, tmp_path: Path) -> None:
+def test_without_files_nothing_is_reported_about_them(place: Place, tmp_path: Path) -> None:
     with psycopg.connect(place.dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE t AS SELECT 1 AS a")
     with read(place, tmp_path, FileChoice(FileSelection.NONE)) as snapshot:
@@ -343,7 +343,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> 
     for _, root, n, size_of, empty in numbers:
         for of in (root, None):
             true += Counter({(of, "files"): n, (of, "empty_files"): empty, (of, "bytes"): size_of})
-    held: Counter[tuple[int | None, str]] = Counter()
+    within: Counter[tuple[int | None, str]] = Counter()
     rounds = 100
     with Writer(tmp_path / "s.gpcatalog") as writer:
         # a sample contains too little of root 4 for an error
@@ -373,16 +373,16 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> 
                     f"SELECT s.root, (SELECT sum({column}) FROM listed WHERE s.root IS NULL OR oid = s.root), s.{figure}"
                     " FROM file_sample s"
                 ):
-                    held[root, figure] += abs(estimate - true[root, figure]) <= error + 1e-6
+                    within[root, figure] += abs(estimate - true[root, figure]) <= error + 1e-6
             for table in ("listed", "sampled", "sample_part"):
                 writer.execute(f"DROP TABLE {table}")
             writer.execute("DELETE FROM file_sample")
         writer.abandon()
-    assert held.pop((None, "files")) == rounds  # counted
-    assert len(held) == 11
+    assert within.pop((None, "files")) == rounds  # counted
+    assert len(within) == 11
     # four standard deviations of a binomial distribution
-    assert all(0.86 * rounds <= n <= rounds for n in held.values()), held
-    assert sum(held.values()) < len(held) * rounds  # the intervals are not simply wide
+    assert all(0.86 * rounds <= n <= rounds for n in within.values()), within
+    assert sum(within.values()) < len(within) * rounds  # the intervals are not simply wide
 
 
 def test_a_listing_that_takes_too_long_is_followed_by_a_sample(
@@ -436,6 +436,6 @@ def test_names_that_take_too_long_are_not_followed_by_sizes(
 
 
 def test_segments_of_postgresql_are_no_choice(pg_dsn: str) -> None:
-    said = run("audit", pg_dsn, "--no-store", "--parallel", "2")
-    assert said.returncode == 2
-    assert "--parallel is for the segments of Greenplum, and this server is" in said.stderr
+    result = run("audit", pg_dsn, "--no-store", "--parallel", "2")
+    assert result.returncode == 2
+    assert "--parallel is for the segments of Greenplum, and this server is" in result.stderr

@@ -18,7 +18,7 @@ from tests.greenplum import Cluster
 
 
 @pytest.mark.parametrize("fixture", ["gp6_cluster", "gp7_cluster"])
-def test_a_segment_down_is_told(
+def test_a_segment_down_is_reported(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     cluster: Cluster = request.getfixturevalue(fixture)

@@ -79,9 +79,11 @@ def test_rows_equal_count(database: str, tmp_path: Path) -> None:
                 "SELECT content, relation, rows, rows_basis FROM catalog WHERE rows_basis IN ('counted', 'derived')"
             )
             for relation in sorted({row["relation"] for row in rows}):
-                said = {row["content"]: row["rows"] for row in rows if row["relation"] == relation}
-                assert said == counted(conn, relation, segments), relation
-                compared += len(said)
+                reported = {
+                    row["content"]: row["rows"] for row in rows if row["relation"] == relation
+                }
+                assert reported == counted(conn, relation, segments), relation
+                compared += len(reported)
             assert not snapshot.rows("SELECT * FROM coverage WHERE status <> 'read'")
     print(f"compared {compared} rows of instance × catalog")
     assert compared >= (60 if segments else 10)
@@ -108,7 +110,7 @@ def test_attribution_is_exact(database: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("vacuumed", [False, True])
-def test_empty_leaves_are_told(database: str, tmp_path: Path, vacuumed: bool) -> None:
+def test_empty_leaves_are_reported(database: str, tmp_path: Path, vacuumed: bool) -> None:
     with psycopg.connect(database, autocommit=True) as conn:
         fill(conn)
         if vacuumed:
@@ -116,14 +118,14 @@ def test_empty_leaves_are_told(database: str, tmp_path: Path, vacuumed: bool) ->
         names = [r[0] for r in conn.execute("SELECT c.oid::regclass::text FROM pg_catalog.pg_class c WHERE relname ~ '^sales_'"
                                             " AND relkind IN ('r') AND relname <> 'sales'").fetchall()]  # fmt: skip
         with snapshot_of(database, tmp_path) as snapshot:
-            said = {
+            reported = {
                 r["name"]: r["filled"]
                 for r in snapshot.rows("SELECT name, filled FROM relation WHERE kind = 'leaf'")
             }
         for name in names:
             holds = conn.execute(f"SELECT EXISTS (SELECT 1 FROM {name})").fetchone()[0]
-            assert said[name] == holds, name
-    assert {True, False} <= set(said.values())
+            assert reported[name] == holds, name
+    assert {True, False} <= set(reported.values())
 
 
 # the tables of a snapshot that contain only answers of probes; the others contain times and identities
@@ -164,17 +166,17 @@ def oracle(conn: psycopg.Connection, snapshot: Snapshot) -> dict[str, list[Any]]
 def compare(snapshot: Snapshot, counts: dict[str, list[Any]]) -> None:
     """Check that a snapshot contains what the server counted."""
     for name, rows in counts["rows"]:
-        said = snapshot.rows(
+        stored = snapshot.rows(
             "SELECT content, rows FROM catalog WHERE relation = ? AND rows_basis <> 'estimate'",
             [name],
         )
-        known = {row["content"]: row["rows"] for row in said}
+        known = {row["content"]: row["rows"] for row in stored}
         assert known, name
         assert known.items() <= dict(map(tuple, rows)).items(), name
-    said = snapshot.rows(
+    stored = snapshot.rows(
         """SELECT '"' || "schema" || '"."' || name || '"' AS name, filled FROM relation WHERE filled IS NOT NULL"""
     )
-    assert sorted([row["name"], row["filled"]] for row in said) == counts["filled"]
+    assert sorted([row["name"], row["filled"]] for row in stored) == counts["filled"]
     owned = snapshot.one("SELECT sum(class_rows) AS c, sum(attribute_rows) AS a FROM root_total")
     assert [int(owned["c"]), int(owned["a"])] == counts["attributed"]
 
@@ -202,8 +204,10 @@ def test_recorded_answers_give_the_same_snapshot(database: str, tmp_path: Path) 
 def test_recorded_answers_hold_what_was_counted(path: Path, tmp_path: Path) -> None:
     """Without a server: a snapshot is built from the answers of the last recording, and has the recorded figures."""
     (_, counts), *entries = read(path)
-    taken = collected(ReplaySession(Answers().load(entries)), tmp_path / "replayed.gpcatalog")
-    with Snapshot(taken) as snapshot:
+    snapshot_file = collected(
+        ReplaySession(Answers().load(entries)), tmp_path / "replayed.gpcatalog"
+    )
+    with Snapshot(snapshot_file) as snapshot:
         assert not snapshot.rows("SELECT * FROM coverage WHERE status <> 'read'")
         compare(snapshot, counts)
         assert len(counts["rows"]) >= 10

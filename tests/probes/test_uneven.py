@@ -61,7 +61,7 @@ def uneven(dsn: str) -> list[str]:
     return [row["name"] for row in names]
 
 
-def test_nobody_is_asked_where_all_are_alike(table: str) -> None:
+def test_no_difference_where_all_are_alike(table: str) -> None:
     assert uneven(table) == []
 
 
@@ -83,7 +83,7 @@ def test_one_that_differs_is_found(table: str, change: str) -> None:
         made.execute(table, change)
     except psycopg.errors.WrongObjectType:
         # Greenplum 6 does not support a default or NOT NULL of a single partition
-        assert made.asked(table, "SHOW server_version_num")[0][0].startswith("904")
+        assert made.fetch(table, "SHOW server_version_num")[0][0].startswith("904")
         assert uneven(table) == []
         return
     assert uneven(table) == ["t_1_prt_2"]
@@ -131,7 +131,7 @@ def test_what_the_table_alone_has(table: str, tmp_path: Path, more: str) -> None
             for r in snapshot.rows("SELECT detail FROM partition_fact WHERE fact = 'property'")
         ]
     its = properties.Properties(facts)
-    granted = made.asked(
+    granted = made.fetch(
         table,
         "SELECT c.oid::bigint, EXISTS (SELECT 1 FROM aclexplode(c.relacl) x WHERE x.grantee = 0 AND x.privilege_type = 'SELECT')"
         " FROM pg_class c WHERE c.relname LIKE 't!_1!_prt!__' ESCAPE '!'",
@@ -175,7 +175,7 @@ def test_what_a_merge_loses() -> None:
     )
 
 
-def test_long_values_are_kept_short() -> None:
+def test_long_values_are_shortened() -> None:
     """A comment may have a megabyte; two different comments must still differ."""
     key = ("comment", "v")
     facts = properties.facts(

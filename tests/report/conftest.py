@@ -15,10 +15,10 @@ from tests.test_cli import FIXTURE, run
 @pytest.fixture(scope="session")
 def metrics_text() -> str:
     """The metrics of a recorded Greenplum 6, and those of a run over two clusters, of which one is down."""
-    said = run("metrics", "--snapshot", str(FIXTURE))
-    assert said.returncode == 0, said.stderr
+    result = run("metrics", "--snapshot", str(FIXTURE))
+    assert result.returncode == 0, result.stderr
     fleet = [({"cluster": "one", "site": "berlin"}, 2, 1, 3.5), ({"cluster": "down"}, 0, -1, None)]
-    return said.stdout + text_format([clusters(fleet)])
+    return result.stdout + text_format([clusters(fleet)])
 
 
 @pytest.fixture(scope="session")
@@ -37,9 +37,9 @@ def prometheus(metrics_text: str, tmp_path_factory: pytest.TempPathFactory) -> I
         )
 
     with one_page(page) as port:
-        made = Prometheus(tmp_path_factory.mktemp("prometheus"), port)
+        server = Prometheus(tmp_path_factory.mktemp("prometheus"), port)
         try:
-            made.wait_for("gpcatalog_server")
-            yield made
+            server.wait_for("gpcatalog_server")
+            yield server
         finally:
-            made.close()
+            server.close()

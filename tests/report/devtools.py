@@ -36,10 +36,10 @@ class Browser:
     def call(self, method: str, *, page: bool = False, **parameters: Any) -> dict[str, Any]:
         """Call a method of the protocol and return its result. page: a method of the page, not of the browser."""
         self._number += 1
-        asked = {"id": self._number, "method": method, "params": parameters}
+        request = {"id": self._number, "method": method, "params": parameters}
         if page:
-            asked["sessionId"] = self._session
-        os.write(self._send, json.dumps(asked).encode() + b"\0")
+            request["sessionId"] = self._session
+        os.write(self._send, json.dumps(request).encode() + b"\0")
         while True:
             message = self._message()
             if message.get("id") == self._number:

@@ -80,15 +80,15 @@ def test_metrics_are_well_formed(name: str, promtool: str) -> None:
 
 def test_all_metrics_of_a_server_are_well_formed(promtool: str) -> None:
     """With counters and latencies, which made snapshots do not have."""
-    said = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "gpcatalog", "metrics", "--snapshot", str(FIXTURE)],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert " counter\n" in said.stdout
+    assert " counter\n" in result.stdout
     done = subprocess.run(
-        [promtool, "check", "metrics"], input=said.stdout, capture_output=True, text=True
+        [promtool, "check", "metrics"], input=result.stdout, capture_output=True, text=True
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -196,11 +196,11 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, object]]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_alerts(name: str, promtool: str, tmp_path: Path) -> None:
     (tmp_path / "rules.yml").write_text(rules_text())
-    given, wanted = CASES[name]
+    given, expected = CASES[name]
     test = {
         "rule_files": ["rules.yml"],
         "evaluation_interval": "1h",
-        "tests": [{"interval": "1h", "input_series": given, "promql_expr_test": wanted}],
+        "tests": [{"interval": "1h", "input_series": given, "promql_expr_test": expected}],
     }
     file = tmp_path / "test.yml"
     file.write_text(json.dumps(test))  # JSON is YAML

@@ -156,8 +156,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
     ]
     wide = [made.Table("w" * 63, 20_000, range(3), schema="<b>" * 21)]
     snapshots = {
-        "postgresql": made.Made(tables=heap, generation="pg15"),
-        "wide": made.Made(tables=wide, segments=8),
+        "postgresql": made.SnapshotSpec(tables=heap, generation="pg15"),
+        "wide": made.SnapshotSpec(tables=wide, segments=8),
     }
     texts = {
         "fixture": page_of("--snapshot", str(FIXTURE)),
@@ -207,8 +207,8 @@ def test_sort_and_search(pages: Pages) -> None:
     assert found["up"] == ["ascending", f"{'s' * 40}.t000"]
     assert found["down"] == ["descending", f"{'s' * 40}.t299"]
     assert found["searchable"]
-    wanted, names, status = found["found"]
-    assert names == [wanted]
+    expected, names, status = found["found"]
+    assert names == [expected]
     assert status == "1 of 300 rows"
     assert found["turned"][0] != found["turned"][1]
     assert found["turned"][2] == "Rows 101 to 200 of 300"

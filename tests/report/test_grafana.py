@@ -91,11 +91,11 @@ def test_alerts_are_those_of_the_findings(prometheus: Prometheus, metrics_text: 
     assert {rule["health"] for group in health for rule in group["rules"]} == {"ok"}
 
 
-def test_the_dashboard_is_whole() -> None:
-    said = run("metrics", "--dashboard")
-    assert said.returncode == 0, said.stderr
-    found = json.loads(said.stdout)
-    assert said.stdout == dashboard()
+def test_the_dashboard_is_complete() -> None:
+    result = run("metrics", "--dashboard")
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert result.stdout == dashboard()
     shown = [p for p in found["panels"] if p["type"] != "row"]
     assert [p["title"] for p in shown] == list(PANELS)
     ids = [p["id"] for p in found["panels"]]

@@ -55,7 +55,7 @@ def values(text: str) -> dict[str, tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("severities", "word", "code", "said"),
+    ("severities", "word", "code", "summary"),
     [
         ([], "OK", 0, "no problems found"),
         ([Severity.NOTICE, Severity.INFO], "OK", 0, "no problems found"),
@@ -65,14 +65,14 @@ def values(text: str) -> dict[str, tuple[str, str, str]]:
     ],
 )
 def test_states(
-    report: Report, severities: list[Severity], word: str, code: int, said: str
+    report: Report, severities: list[Severity], word: str, code: int, summary: str
 ) -> None:
     given = msgspec.structs.replace(report, findings=tuple(map(finding, severities)))
     text, found = nagios.of_report(given)
     assert found == code
-    assert text.startswith(f"GPCATALOG {word} - database warehouse: {said} | ")
-    told = [s for s in severities if s >= Severity.WARNING]
-    assert text.splitlines()[1:] == [f"{s.word}: it is so; do this" for s in told]
+    assert text.startswith(f"GPCATALOG {word} - database warehouse: {summary} | ")
+    reported = [s for s in severities if s >= Severity.WARNING]
+    assert text.splitlines()[1:] == [f"{s.word}: it is so; do this" for s in reported]
 
 
 def test_what_was_not_measured_is_unknown(report: Report) -> None:
@@ -109,10 +109,10 @@ def test_performance_data(report: Report) -> None:
 
 def test_hostile_names(report: Report) -> None:
     """No character of a name ends the line or starts performance data or a label."""
-    odd = "a|'b'=1;\n\x1b[31mGPCATALOG OK"
-    server = msgspec.structs.replace(report.server, database=odd)
+    hostile = "a|'b'=1;\n\x1b[31mGPCATALOG OK"
+    server = msgspec.structs.replace(report.server, database=hostile)
     given = msgspec.structs.replace(
-        report, server=server, findings=(finding(Severity.WARNING, odd),)
+        report, server=server, findings=(finding(Severity.WARNING, hostile),)
     )
     text, code = nagios.of_report(given)
     assert code == nagios.WARNING
@@ -188,7 +188,7 @@ def test_the_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--nonsense",), "unknown option: --nonsense"),
         (("--snapshot",), "--snapshot needs a value"),
@@ -198,12 +198,12 @@ def test_the_command() -> None:
         (("--only", "x", "--snapshot", str(FIXTURE), "two", "three"), "three"),
     ],
 )
-def test_a_call_that_cannot_be_run_is_unknown(words: tuple[str, ...], said: str) -> None:
+def test_a_call_that_cannot_be_run_is_unknown(words: tuple[str, ...], message: str) -> None:
     """According to the guidelines for plugins. Exit code 2, used for such errors in other formats, means CRITICAL."""
     code, out, err = run(*words)
     assert (code, err) == (nagios.UNKNOWN, "")
     assert out.startswith("GPCATALOG UNKNOWN - ")
-    assert said in out
+    assert message in out
 
 
 def test_only_audit_is_a_plugin() -> None:
@@ -212,7 +212,7 @@ def test_only_audit_is_a_plugin() -> None:
     assert "--format must be one of" in done.stderr
 
 
-def test_a_full_disk_is_unknown_and_said_on_standard_error() -> None:
+def test_a_full_disk_is_unknown_and_reported_on_standard_error() -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(
             [

@@ -80,13 +80,13 @@ def hostile(path: Path) -> Path:
     tables = [
         made.Table(name, 20000 + 100 * n, range(3), schema=name) for n, name in enumerate(HOSTILE)
     ]
-    return made.write(path, made.Made(tables=tables, database="<b>sales</b>"))
+    return made.write(path, made.SnapshotSpec(tables=tables, database="<b>sales</b>"))
 
 
 def page_of(*words: str) -> str:
-    said = CliRunner().invoke(app, ["report", *words, "--html", "-"])
-    assert said.exit_code == 0, (said.output, said.exception)
-    return said.stdout
+    result = CliRunner().invoke(app, ["report", *words, "--html", "-"])
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout
 
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:
@@ -143,14 +143,14 @@ def test_page_of_a_series(tmp_path: Path) -> None:
     made.series(tmp_path, 8)
     text = page_of("--folder", str(tmp_path))
     words = "".join(Page(text).words)
-    for wanted in (
+    for expected in (
         "70 leaves added, 5 dropped",
         "Segments of different size",
         "Forecast of partitions",
         "Theil–Sen",
         "published: 100 ms",
     ):
-        assert wanted in words
+        assert expected in words
     assert text.index('class="verdict') < text.index("<svg")
     assert text.count("<svg") >= 6
     assert "prefers-color-scheme:dark" in text
@@ -162,7 +162,7 @@ def test_large_page_contains_all_tables(tmp_path: Path) -> None:
     tables = [
         made.Table(f"t{n:05}", 100_000 + 10 * n, range(1), schema="sales") for n in range(10_000)
     ]
-    path = made.write(tmp_path / "l.gpcatalog", made.Made(tables=tables, segments=60))
+    path = made.write(tmp_path / "l.gpcatalog", made.SnapshotSpec(tables=tables, segments=60))
     text = page_of("--snapshot", str(path))
     assert len(text.encode()) < 1_500_000
     assert len(set(re.findall(r"<th scope=row>(sales\.t\d{5})<td", text))) == 10_000
@@ -176,7 +176,7 @@ def test_size_of_the_page_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
         made.Table("t" * 50 + f"{n:05}", 100_000 + 10 * n, range(2), schema="s" * 60)
         for n in range(1000)
     ]
-    path = made.write(tmp_path / "l.gpcatalog", made.Made(tables=tables, segments=60))
+    path = made.write(tmp_path / "l.gpcatalog", made.SnapshotSpec(tables=tables, segments=60))
     text = page_of("--snapshot", str(path))
     assert len(text.encode()) < 150_000
     assert "more tables together" in text
@@ -240,7 +240,7 @@ def test_contrast_of_colors(mode: str) -> None:
 
 def test_postgresql_page_has_no_figures_of_greenplum(tmp_path: Path) -> None:
     tables = [made.Table(f"t{n}", 20_000 + 100 * n, range(9), storage="heap") for n in range(3)]
-    path = made.write(tmp_path / "p.gpcatalog", made.Made(tables=tables, generation="pg15"))
+    path = made.write(tmp_path / "p.gpcatalog", made.SnapshotSpec(tables=tables, generation="pg15"))
     # the text about the basis of the plan is written by the planner
     text = re.sub(r"<summary>Basis.*?</details>", "", page_of("--snapshot", str(path)))
     words = "".join(Page(text[text.index("<body>") :]).words)
@@ -251,7 +251,7 @@ def test_postgresql_page_has_no_figures_of_greenplum(tmp_path: Path) -> None:
         assert wrong not in words, wrong
 
 
-def test_page_tells_what_a_plan_would_change(tmp_path: Path) -> None:
+def test_page_shows_what_a_plan_would_change(tmp_path: Path) -> None:
     path = synthetic.write(
         tmp_path / "s.gpcatalog",
         [
@@ -261,17 +261,17 @@ def test_page_tells_what_a_plan_would_change(tmp_path: Path) -> None:
     )
     text = page_of("--snapshot", str(path))
     words = "".join(Page(text).words)
-    for wanted in (
+    for expected in (
         "Leaves, catalog rows and files by bytes rewritten",
         "Tables that lose most leaves",
         "Tables before and after the plan",
         "recent (hot_days)",
     ):
-        assert wanted in words
+        assert expected in words
     assert "<script>alert" not in text
     planned = CliRunner().invoke(plan_app, ["--snapshot", str(path), "--format", "json"])
-    told = plan_file.read(planned.stdout)
-    assert f"{told.effort.merges} merges" in words
+    plan = plan_file.read(planned.stdout)
+    assert f"{plan.effort.merges} merges" in words
     assert len(re.findall(r"<polyline class=.line [acd]", text)) >= 3
     # a policy is applied, and an invalid policy is reported
     rules = tmp_path / "p.toml"
@@ -286,7 +286,7 @@ def test_page_tells_what_a_plan_would_change(tmp_path: Path) -> None:
     assert isinstance(failed.exception, CatalogError)
     bare = made.write(
         tmp_path / "b.gpcatalog",
-        made.Made(tables=[made.Table("plain", 5000, range(0))], segments=2),
+        made.SnapshotSpec(tables=[made.Table("plain", 5000, range(0))], segments=2),
     )
     assert "No plan: " in "".join(Page(page_of("--snapshot", str(bare))).words)
 
@@ -299,7 +299,7 @@ def test_pruned_snapshot_has_a_page(tmp_path: Path) -> None:
     assert "public.orders" in page_of("--snapshot", str(path))
 
 
-def test_report_is_whole_or_not_there(tmp_path: Path) -> None:
+def test_report_is_complete_or_absent(tmp_path: Path) -> None:
     path = made.series(tmp_path / "s", 1)[0]
     target = tmp_path / "page.html"
     assert (
@@ -322,11 +322,11 @@ def test_report_is_whole_or_not_there(tmp_path: Path) -> None:
 
 
 def test_metrics_parse(tmp_path: Path) -> None:
-    said = CliRunner().invoke(
+    result = CliRunner().invoke(
         app, ["metrics", "--snapshot", str(hostile(tmp_path / "h.gpcatalog"))]
     )
-    assert said.exit_code == 0, said.exception
-    families = {f.name: f for f in textfile(said.stdout)}
+    assert result.exit_code == 0, result.exception
+    families = {f.name: f for f in textfile(result.stdout)}
     assert families["gpcatalog_leaves"].samples[0].value == 3 * len(HOSTILE)
     tables = {s.labels["table"] for s in families["gpcatalog_table_leaves"].samples}
     assert '"quoted"' in tables or "</style><b>" in tables
@@ -339,7 +339,7 @@ def test_series_do_not_grow_with_tables(tmp_path: Path) -> None:
         if not path.exists():
             made.write(
                 path,
-                made.Made(
+                made.SnapshotSpec(
                     tables=[made.Table(f"t{n}", 20000 + 100 * n, range(5)) for n in range(tables)]
                 ),
             )
@@ -354,7 +354,7 @@ def test_series_do_not_grow_with_tables(tmp_path: Path) -> None:
 
 def test_metrics_tell_every_file() -> None:
     fixture = Path(__file__).parent.parent.parent / "fixtures/greenplum6.gpcatalog"
-    said = {
+    samples = {
         f.name: f.samples
         for f in textfile(CliRunner().invoke(app, ["metrics", "--snapshot", str(fixture)]).stdout)
     }
@@ -368,7 +368,7 @@ def test_metrics_tell_every_file() -> None:
         "gpcatalog_files_by_size",
         "gpcatalog_host_files",
     ):
-        assert sum(sample.value for sample in said[family]) == counted, family
+        assert sum(sample.value for sample in samples[family]) == counted, family
 
 
 def test_what_was_not_read_has_no_metric() -> None:
@@ -395,7 +395,7 @@ def test_metrics_of_two_servers_lie_side_by_side(tmp_path: Path) -> None:
     assert len({(s.name, *sorted(s.labels.items())) for s in samples}) == len(samples)
 
 
-def test_metrics_file_is_whole(tmp_path: Path) -> None:
+def test_metrics_file_is_complete(tmp_path: Path) -> None:
     path = made.series(tmp_path / "s", 1)[0]
     target = tmp_path / "gpcatalog.prom"
     assert (
@@ -407,9 +407,9 @@ def test_metrics_file_is_whole(tmp_path: Path) -> None:
 
 
 def test_live_metrics_and_page(pg_dsn: str) -> None:
-    said = CliRunner().invoke(app, ["metrics", pg_dsn])
-    assert said.exit_code == 0, said.exception
-    names = {f.name for f in textfile(said.stdout)}
+    result = CliRunner().invoke(app, ["metrics", pg_dsn])
+    assert result.exit_code == 0, result.exception
+    names = {f.name for f in textfile(result.stdout)}
     assert {
         "gpcatalog_latency_seconds",
         "gpcatalog_catalog_rows_written",

@@ -30,21 +30,21 @@ COMMANDS = (
 )
 
 
-def said(*words: str, encoding: str) -> subprocess.CompletedProcess[bytes]:
+def run_with_encoding(*words: str, encoding: str) -> subprocess.CompletedProcess[bytes]:
     return program.run(*words, text=False, env=os.environ | {"PYTHONIOENCODING": encoding})
 
 
 @pytest.mark.turns
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]).replace("/", ""))
-def test_text_is_whole(words: tuple[str, ...]) -> None:
-    whole = said(*words, encoding="utf-8")
-    assert whole.returncode in (0, 1, 2)
+def test_text_is_complete(words: tuple[str, ...]) -> None:
+    reference = run_with_encoding(*words, encoding="utf-8")
+    assert reference.returncode in (0, 1, 2)
     for encoding in ENCODINGS[:-1]:
-        found = said(*words, encoding=encoding)
-        assert found.returncode == whole.returncode, found.stderr
+        found = run_with_encoding(*words, encoding=encoding)
+        assert found.returncode == reference.returncode, found.stderr
         text = (found.stdout + found.stderr).decode(encoding)
-        wanted = (whole.stdout + whole.stderr).decode()
-        assert text.count("\n") == wanted.count("\n")
+        expected = (reference.stdout + reference.stderr).decode()
+        assert text.count("\n") == expected.count("\n")
         assert "internal error" not in text
         assert "codec" not in text
 
@@ -55,11 +55,13 @@ def test_data_is_utf8(encoding: str, tmp_path: Path) -> None:
         ("audit", "--snapshot", FIXTURE, "--format", "json"),
         ("plan", "--snapshot", FIXTURE, "--format", "json"),
     ):
-        found = said(*words, encoding=encoding)
+        found = run_with_encoding(*words, encoding=encoding)
         assert found.returncode == 0, found.stderr
         json.loads(found.stdout.decode("utf-8"))
     (tmp_path / "größe.sql").write_text("CREATE TABLE größe (a int);", encoding="utf-8")
-    checked = said("check", str(tmp_path), "--server", "gp6", "--format", "json", encoding=encoding)
+    checked = run_with_encoding(
+        "check", str(tmp_path), "--server", "gp6", "--format", "json", encoding=encoding
+    )
     assert "größe" in checked.stdout.decode("utf-8")
     assert json.loads(checked.stdout.decode("utf-8"))
 
@@ -67,6 +69,6 @@ def test_data_is_utf8(encoding: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["", *sorted(c.name or "" for c in app.registered_commands)])
 def test_help_is_ascii(command: str) -> None:
     """The option library writes help in UTF-8 even if the terminal is ASCII."""
-    found = said(*command.split(), "--help", encoding="utf-8")
+    found = run_with_encoding(*command.split(), "--help", encoding="utf-8")
     assert found.returncode == 0
     assert found.stdout.isascii()

@@ -34,9 +34,9 @@ def uuids(value: Any) -> Iterator[str]:
 
 
 def test_the_yaml_is_the_template() -> None:
-    said = run("metrics", "--zabbix")
-    assert said.returncode == 0, said.stderr
-    assert yaml.safe_load(said.stdout) == template()
+    result = run("metrics", "--zabbix")
+    assert result.returncode == 0, result.stderr
+    assert yaml.safe_load(result.stdout) == template()
 
 
 def test_what_the_importer_refuses() -> None:

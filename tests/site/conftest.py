@@ -63,10 +63,12 @@ def write(
         tables.append(made.Table("old_table", 93_000, range(4), schema="dwh"))
     if hostile:
         tables.append(made.Table(HOSTILE, 95_000, range(4), schema="we;ird`</"))
-    taken = made.START + timedelta(days=day)
+    moment = made.START + timedelta(days=day)
     bytes_ = dict.fromkeys((-1, 0, 1, 2), (10 + 2 * day * more) << 20)
-    snapshot = made.Made(taken, tables, generation=generation, database=database, bytes_=bytes_)
-    return made.write(place / f"{taken:%Y%m%dT%H%M%SZ}.gpcatalog", snapshot)
+    snapshot = made.SnapshotSpec(
+        moment, tables, generation=generation, database=database, bytes_=bytes_
+    )
+    return made.write(place / f"{moment:%Y%m%dT%H%M%SZ}.gpcatalog", snapshot)
 
 
 def fill(home: Path) -> None:

@@ -174,7 +174,7 @@ def test_search(pages: Pages) -> None:
     assert int(leaves["first"][3].replace(",", "")) > int(leaves["other"][3].replace(",", ""))
 
 
-def test_a_missing_database_is_said(pages: Pages, tmp_path: Path) -> None:
+def test_a_missing_database_is_reported(pages: Pages, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(pages.folder, copy, ignore=shutil.ignore_patterns("profile", "*-probe.html"))
     (copy / SALES / "tables.js").unlink()
@@ -281,22 +281,22 @@ def test_print(pages: Pages, name: str) -> None:
     words = words_of(pages.pdf(name))
     for wrong in ("Previous", "Skip to", "Numbers of this chart"):
         assert wrong not in words
-    wanted = {
+    texts = {
         "index": ("mdw-5432/sales", "Limits by date", "crm-5432/bad"),
         "search": ("sales.orders", "dwh.new_table"),
         f"{SALES}/history": ("Forecast of partitions", "dwh.old_table (dropped)", "Growth"),
     }[name]
-    for text in wanted:
+    for text in texts:
         assert text in words
 
 
 @pytest.mark.skipif(not POPPLER, reason="no poppler")
 def test_without_a_script(pages: Pages) -> None:
     """The overview and the growth are shown without scripts; parts that need a script state it."""
-    for name, wanted in {
+    for name, text in {
         "index": "Limits by date",
         "search": "The search needs JavaScript.",
         f"{SALES}/history": "The comparison needs JavaScript.",
     }.items():
         words = words_of(pages.pdf_without_scripts(name))
-        assert wanted in words
+        assert text in words

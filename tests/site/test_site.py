@@ -47,11 +47,11 @@ def data(path: Path) -> Any:
 
 def test_pages_of_all_databases(site: Site, filled: Path, tmp_path: Path) -> None:
     folder = tmp_path / "site"
-    said = site(folder)
-    assert said.exit_code == Exit.USAGE  # because of the file that is not a snapshot
-    assert said.stdout == f"{folder / 'index.html'}\n"
-    assert "crm-5432/bad: " in said.stderr
-    assert "5 databases, 0 unchanged; 21 files written, 0 removed" in said.stderr
+    result = site(folder)
+    assert result.exit_code == Exit.USAGE  # because of the file that is not a snapshot
+    assert result.stdout == f"{folder / 'index.html'}\n"
+    assert "crm-5432/bad: " in result.stderr
+    assert "5 databases, 0 unchanged; 21 files written, 0 removed" in result.stderr
     overview = (folder / "index.html").read_text()
     assert "5 databases of 2 clusters:" in overview
     assert "1 not read" in overview
@@ -85,12 +85,12 @@ def test_only_what_is_new_is_written(site: Site, filled: Path, tmp_path: Path) -
     folder = tmp_path / "site"
     site(folder)
     before = files(folder)
-    said = site(folder)
-    assert "5 databases, 5 unchanged; 0 files written" in said.stderr
+    result = site(folder)
+    assert "5 databases, 5 unchanged; 0 files written" in result.stderr
     assert files(folder) == before
     write(filled / "mdw-5432" / "marketing", "marketing", 7)
-    said = site(folder)
-    assert "5 databases, 4 unchanged; 5 files written" in said.stderr
+    result = site(folder)
+    assert "5 databases, 4 unchanged; 5 files written" in result.stderr
     changed = {name for name, at in files(folder).items() if before[name] != at}
     base = "clusters/mdw-5432/marketing"
     assert changed == {
@@ -115,7 +115,7 @@ def test_what_depends_on_the_policy_and_the_period(site: Site, home: Path, tmp_p
     assert "policy.toml" in wrong.exception.message
 
 
-def test_a_page_that_was_deleted_is_made_again(site: Site, home: Path, tmp_path: Path) -> None:
+def test_a_page_that_was_deleted_is_written_again(site: Site, home: Path, tmp_path: Path) -> None:
     series(home, "mdw-5432", "sales", 2)
     folder = tmp_path / "site"
     site(folder)
@@ -125,15 +125,15 @@ def test_a_page_that_was_deleted_is_made_again(site: Site, home: Path, tmp_path:
     assert page.is_file()
 
 
-def test_databases_that_are_gone_leave_no_pages(site: Site, filled: Path, tmp_path: Path) -> None:
+def test_removed_databases_leave_no_pages(site: Site, filled: Path, tmp_path: Path) -> None:
     folder = tmp_path / "site"
     site(folder)
     (folder / "clusters/mdw-5432/marketing/notes.txt").write_text("somebody's")
     shutil.rmtree(filled / "crm-5432")
     shutil.rmtree(filled / "mdw-5432/marketing")
-    said = site(folder)
-    assert said.exit_code == 0
-    assert "2 databases, 2 unchanged; 2 files written, 11 removed" in said.stderr
+    result = site(folder)
+    assert result.exit_code == 0
+    assert "2 databases, 2 unchanged; 2 files written, 11 removed" in result.stderr
     assert not (folder / "clusters/crm-5432").exists()
     assert [p.name for p in (folder / "clusters/mdw-5432/marketing").iterdir()] == ["notes.txt"]
 
@@ -146,9 +146,9 @@ def test_the_fleet_file_chooses(site: Site, filled: Path, tmp_path: Path) -> Non
         '[cluster.new]\nconninfo = "host=new port=5432"\n'
     )
     folder = tmp_path / "site"
-    said = site(folder, "--config", str(fleet))
-    assert said.exit_code == Exit.USAGE
-    assert "dwh/absent: there is no stored snapshot" in said.stderr
+    result = site(folder, "--config", str(fleet))
+    assert result.exit_code == Exit.USAGE
+    assert "dwh/absent: there is no stored snapshot" in result.stderr
     overview = (folder / "index.html").read_text()
     assert "2 databases of 3 clusters" in overview
     assert "there is no stored snapshot of new:5432" in overview
@@ -195,9 +195,9 @@ def test_a_damaged_state(site: Site, home: Path, tmp_path: Path, content: str) -
     site(folder)
     before = files(folder)
     (folder / state.FILE).write_text(content)
-    said = site(folder)
-    assert said.exit_code == 0
-    assert "0 unchanged; 0 files written, 0 removed" in said.stderr  # the same content
+    result = site(folder)
+    assert result.exit_code == 0
+    assert "0 unchanged; 0 files written, 0 removed" in result.stderr  # the same content
     assert files(folder) == before
 
 
@@ -237,8 +237,8 @@ def test_a_link_out_of_the_site_is_refused(
         victim.mkdir()
         shutil.rmtree(folder / name)
     (folder / name).symlink_to(victim)
-    said = site(folder)
-    assert said.exit_code != 0
+    result = site(folder)
+    assert result.exit_code != 0
     if name == state.LOCK:
         assert victim.read_text() == "important"
     else:
@@ -366,10 +366,10 @@ def test_more_tables_than_fit_are_counted(
         assert found["left_out"] == 4
 
 
-def test_a_series_of_a_database_made_anew(site: Site, home: Path, tmp_path: Path) -> None:
+def test_a_series_of_a_recreated_database(site: Site, home: Path, tmp_path: Path) -> None:
     """Snapshots of the previous database are left out, and the page reports it."""
     place = series(home, "mdw-5432", "sales", 2)
-    old = made.Made(made.START, [], database_oid=77)
+    old = made.SnapshotSpec(made.START, [], database_oid=77)
     made.write(place / "20250101T000000Z.gpcatalog", old)
     folder = tmp_path / "site"
     assert site(folder).exit_code == 0

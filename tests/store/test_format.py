@@ -74,7 +74,7 @@ def test_the_format(tmp_path: Path) -> None:
         ("a" + "1" * 19, "a" + "1" * 19, (0,) * 6),
     ],
 )
-def test_numbers_are_kept_apart(
+def test_numbers_are_stored_separately(
     name: str, form: str, numbers: tuple[int, ...], tmp_path: Path
 ) -> None:
     with Writer(tmp_path / "s.gpcatalog") as writer:
@@ -82,8 +82,8 @@ def test_numbers_are_kept_apart(
         writer.insert("relation", [relation(5, name, None)])
         path = writer.finish()
     with duckdb.connect(str(path), read_only=True) as db:
-        wanted = f"SELECT name_form, {', '.join(f'name_{n}' for n in range(1, 7))} FROM {packing.PACKED}"  # fmt: skip
-        assert db.execute(wanted).fetchall() == [(form, *numbers)]
+        query = f"SELECT name_form, {', '.join(f'name_{n}' for n in range(1, 7))} FROM {packing.PACKED}"  # fmt: skip
+        assert db.execute(query).fetchall() == [(form, *numbers)]
 
 
 def test_more_rows_go_into_larger_blocks(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_drafts_and_claims_of_the_dead_are_swept(tmp_path: Path) -> None:
         f"x-{host}": (young, False),
         "nobody": (old, True),
     }
-    kept = set()
+    remaining = set()
     for n, (who, (when, swept)) in enumerate(drafts.items()):
         draft = tmp_path / f".a{n}.gpcatalog.{who}.abc.partial"
         spill = tmp_path / f"{draft.name}.spill"
@@ -171,11 +171,11 @@ def test_drafts_and_claims_of_the_dead_are_swept(tmp_path: Path) -> None:
         claim.write_text(who)
         for path in (draft, spill, claim):
             os.utime(path, (when, when))
-        kept |= set() if swept else {draft, spill, claim}
+        remaining |= set() if swept else {draft, spill, claim}
     unreadable = tmp_path / ".c.gpcatalog.claim"
     unreadable.write_bytes(b"\xff\xfe")
     make(tmp_path / "s.gpcatalog")
-    assert set(tmp_path.iterdir()) == {*kept, unreadable, tmp_path / "s.gpcatalog"}
+    assert set(tmp_path.iterdir()) == {*remaining, unreadable, tmp_path / "s.gpcatalog"}
 
 
 def test_a_claim_goes_with_its_writer(tmp_path: Path) -> None:
@@ -237,13 +237,13 @@ def test_stored_snapshots_are_found_by_name(home: Path) -> None:
     assert series.find("20261121T100000Z-2") == series.find(third.name) == third
     assert series.find(str(first)) == first
     assert series.find("no/such") == Path("no/such")
-    with pytest.raises(CatalogError) as told:
+    with pytest.raises(CatalogError) as caught:
         series.find("20261121T100000Z")
-    assert told.value.message == "2 stored snapshots have the name 20261121T100000Z"
-    assert told.value.hint == "give the full path; `gpcatalog snapshot list` shows it"
-    with pytest.raises(CatalogError) as told:
+    assert caught.value.message == "2 stored snapshots have the name 20261121T100000Z"
+    assert caught.value.hint == "give the full path; `gpcatalog snapshot list` shows it"
+    with pytest.raises(CatalogError) as caught:
         series.find("20261121T100000")
-    assert told.value.message == "there is no snapshot file 20261121T100000"
+    assert caught.value.message == "there is no snapshot file 20261121T100000"
 
 
 def _stored(days: float, path: Path) -> StoredSnapshot:
@@ -259,13 +259,13 @@ def test_pruning_at_the_edges(tmp_path: Path) -> None:
     assert all(d.bytes == 7 for d in fates)
     found = {d.stored.taken_at: d.fate for d in fates}
     # 21 November 2026 is a Saturday: 30 days before is Thursday, 22 October, in the same week as 30.01 and 31 days before
-    wanted = [Fate.KEEP, Fate.KEEP, Fate.REMOVE, Fate.KEEP, Fate.KEEP, Fate.KEEP, Fate.TOTALS, Fate.TOTALS, Fate.REMOVE, Fate.TOTALS]  # fmt: skip
-    assert [found[NOW - timedelta(days=days)] for days in ages] == wanted
+    expected = [Fate.KEEP, Fate.KEEP, Fate.REMOVE, Fate.KEEP, Fate.KEEP, Fate.KEEP, Fate.TOTALS, Fate.TOTALS, Fate.REMOVE, Fate.TOTALS]  # fmt: skip
+    assert [found[NOW - timedelta(days=days)] for days in ages] == expected
     (lonely,) = decide([_stored(4000, file)], NOW, Policy(0, 0))
     assert lonely.fate is Fate.KEEP  # the newest snapshot is kept complete
-    with pytest.raises(CatalogError) as told:
+    with pytest.raises(CatalogError) as caught:
         Policy(-1, 3)
-    assert told.value.message == "--keep-all -1 and --keep-leaves 3 are inconsistent"
+    assert caught.value.message == "--keep-all -1 and --keep-leaves 3 are inconsistent"
 
 
 def test_totals_only_once(tmp_path: Path) -> None:
@@ -302,9 +302,9 @@ def test_export(tmp_path: Path) -> None:
     with Snapshot(path) as opened:
         rows = export(opened, tmp_path / "deep/out")
         assert rows == dict.fromkeys(TABLES, 0) | {"snapshot": 1, "setting": 10_001}
-        with pytest.raises(CatalogError) as told:
+        with pytest.raises(CatalogError) as caught:
             export(opened, tmp_path / "deep/out")
-        assert told.value.message == f"{tmp_path}/deep/out exists already"
+        assert caught.value.message == f"{tmp_path}/deep/out exists already"
         (tmp_path / "file").write_text("")
         with pytest.raises(CatalogError, match="cannot create"):
             export(opened, tmp_path / "file/out")
@@ -334,10 +334,10 @@ def test_export(tmp_path: Path) -> None:
         (duckdb.IOException(""), "IOException", False),
     ],
 )
-def test_what_cannot_be_written_is_told(error: Exception, text: str, space: bool) -> None:
-    told = snapshot._disk_error(Path("/a/b"), error)
-    assert told.message == f"cannot write /a/b: {text}"
-    assert told.hint == (
+def test_what_cannot_be_written_is_reported(error: Exception, text: str, space: bool) -> None:
+    reported = snapshot._disk_error(Path("/a/b"), error)
+    assert reported.message == f"cannot write /a/b: {text}"
+    assert reported.hint == (
         "free disk space, or use --save with another location; an existing file was not changed"
         if space
         else "check the folder and its permissions; an existing file was not changed"
@@ -346,12 +346,12 @@ def test_what_cannot_be_written_is_told(error: Exception, text: str, space: bool
 
 def test_a_newer_duckdb_is_named(tmp_path: Path) -> None:
     """The message of DuckDB 1.3; in a damaged file, the number can have any value."""
-    said = "IO Error: Trying to read a database file with version number {}, but we can only read versions between 64 and 66."
+    message = "IO Error: Trying to read a database file with version number {}, but we can only read versions between 64 and 66."
     with Snapshot(make(tmp_path / "s.gpcatalog")) as opened:
-        told = opened._damaged(duckdb.IOException(said.format(67)))
-        assert "was written by a newer DuckDB than" in told.message
-        assert told.hint == "upgrade DuckDB: pip install --upgrade duckdb"
-        assert "not a readable snapshot" in opened._damaged(said.format(63)).message
+        error = opened._damaged(duckdb.IOException(message.format(67)))
+        assert "was written by a newer DuckDB than" in error.message
+        assert error.hint == "upgrade DuckDB: pip install --upgrade duckdb"
+        assert "not a readable snapshot" in opened._damaged(message.format(63)).message
 
 
 def test_the_oldest_duckdb_can_read_what_is_written(tmp_path: Path) -> None:
@@ -382,9 +382,9 @@ def test_what_does_not_fit_together_is_the_files_fault(
             snapshot.file_errors(path),
         ):
             raise error
-    with pytest.raises(CatalogError) as told, snapshot.file_errors(path):
+    with pytest.raises(CatalogError) as caught, snapshot.file_errors(path):
         raise ValueError("y" * 200)
-    assert told.value.message.endswith(": ValueError: " + "y" * 150)
+    assert caught.value.message.endswith(": ValueError: " + "y" * 150)
     with pytest.raises(RuntimeError), snapshot.file_errors(path):
         raise RuntimeError
     with (

@@ -103,32 +103,32 @@ def test_a_killed_writer_harms_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("keep", [0, 1, 100, 4096, 20000, 60000])
-def test_a_truncated_file_is_told(tmp_path: Path, keep: int) -> None:
+def test_a_truncated_file_is_reported(tmp_path: Path, keep: int) -> None:
     path = make(tmp_path / "s.gpcatalog")
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(CatalogError, match="not a readable snapshot") as told:
+    with pytest.raises(CatalogError, match="not a readable snapshot") as caught:
         Snapshot(path)
-    assert told.value.exit_code == Exit.USAGE
-    assert told.value.hint
+    assert caught.value.exit_code == Exit.USAGE
+    assert caught.value.hint
 
 
-def test_corruption_is_told_or_harmless(tmp_path: Path) -> None:
+def test_corruption_is_reported_or_harmless(tmp_path: Path) -> None:
     """Bytes at intervals of at least 512 are inverted, one at a time: the result is a clear message or the right answer."""
     path = make(tmp_path / "s.gpcatalog")
-    whole = path.read_bytes()
-    told = 0
-    for at in range(0, len(whole), max(512, len(whole) // 60)):
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+    content = path.read_bytes()
+    reported = 0
+    for at in range(0, len(content), max(512, len(content) // 60)):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :])
         try:
             with Snapshot(path) as snapshot:
                 assert snapshot.header["snapshot_id"] == HEADER["snapshot_id"]
                 snapshot.rows("SELECT * FROM relation")
         except CatalogError:
-            told += 1
-    assert told > 0
+            reported += 1
+    assert reported > 0
 
 
-def test_something_else_is_told(tmp_path: Path) -> None:
+def test_something_else_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("these are not the bytes you are looking for\n" * 1000)
     with pytest.raises(CatalogError, match="not a readable snapshot"):
@@ -139,11 +139,11 @@ def test_something_else_is_told(tmp_path: Path) -> None:
         Snapshot(tmp_path / "other.db")
 
 
-def test_a_newer_schema_is_told(tmp_path: Path) -> None:
+def test_a_newer_schema_is_reported(tmp_path: Path) -> None:
     path = make(tmp_path / "s.gpcatalog", schema_version=SCHEMA_VERSION + 1)
-    with pytest.raises(CatalogError, match="newer gpcatalog") as told:
+    with pytest.raises(CatalogError, match="newer gpcatalog") as caught:
         Snapshot(path)
-    assert "update" in told.value.hint
+    assert "update" in caught.value.hint
 
 
 def test_a_view_cannot_pose_as_a_table(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_reading_reaches_nothing_else(tmp_path: Path) -> None:
         snapshot.rows("SELECT * FROM read_text('/etc/passwd')")
 
 
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     """A file size limit simulates the full disk: writes fail in the same places."""
     target = make(tmp_path / "s.gpcatalog")
     before = target.read_bytes()
@@ -180,10 +180,12 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
         "    print(e.message, '|', e.hint)\n"
     )
     assert resource.RLIMIT_FSIZE is not None
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert said.returncode == 0, said.stderr[-2000:]
-    assert "cannot write" in said.stdout
-    assert "was not changed" in said.stdout
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert "cannot write" in result.stdout
+    assert "was not changed" in result.stdout
     assert target.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["s.gpcatalog"]
 
@@ -216,7 +218,7 @@ def test_a_folder_is_no_target(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_forbidden_folder_is_told(tmp_path: Path) -> None:
+def test_a_forbidden_folder_is_reported(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(CatalogError, match="cannot write"):
         make(tmp_path / "s.gpcatalog")

@@ -114,8 +114,8 @@ def waits(dsn: str, rounds: int) -> Iterator[str]:
             found.append(max(reader.times))
         leaves = year.leaves()["t0"]
         yield f"{leaves} leaves: longest query {quiet[-1] * 1000:.0f} ms alone, {busy[-1] * 1000:.0f} ms beside the script"
-    alone, beside = statistics.median(quiet), statistics.median(busy)
-    yield f"medians: {alone * 1000:.0f} ms and {beside * 1000:.0f} ms"
+    alone, concurrent = statistics.median(quiet), statistics.median(busy)
+    yield f"medians: {alone * 1000:.0f} ms and {concurrent * 1000:.0f} ms"
 
 
 def idle(dsn: str, leaves: int) -> Iterator[str]:

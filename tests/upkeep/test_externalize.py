@@ -38,7 +38,7 @@ def test_externalize(fixture: str, request: pytest.FixtureRequest) -> None:
         made.execute(dsn, "ALTER TABLE strict ADD CONSTRAINT small CHECK (v < 1000)")
     daily(dsn, "u", 3)
     old = f"d < '{datetime.now(UTC).date() - timedelta(10)}'"
-    rows = made.asked(dsn, "SELECT count(*), sum(v) FROM t")
+    rows = made.fetch(dsn, "SELECT count(*), sum(v) FROM t")
     outside = "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\_1\\_prt\\_%' AND " + (
         "relstorage = 'x'" if fixture == "gp6_dsn" else "relkind = 'f'"
     )
@@ -48,27 +48,27 @@ def test_externalize(fixture: str, request: pytest.FixtureRequest) -> None:
         done = year.run(text)
         assert done.returncode == 3
         assert "tables with a failed step: 2;" in done.stderr
-        assert made.asked(dsn, outside) == [(0,)]
-        assert made.asked(dsn, "SELECT count(*), sum(v) FROM t") == rows
+        assert made.fetch(dsn, outside) == [(0,)]
+        assert made.fetch(dsn, "SELECT count(*), sum(v) FROM t") == rows
         Path(place, "new").mkdir()
         year, text = night(dsn, RULES.format(port=port))
         done = year.run(text)
         why = "NOT NULL (column d)" if fixture == "gp6_dsn" else "constraint small of the table"
         assert f"cannot have {why}" in text
         assert "tables with a failed step: 1;" in done.stderr
-        assert made.asked(dsn, outside) == [(3,)]
+        assert made.fetch(dsn, outside) == [(3,)]
         files = sorted(file.name for file in Path(place, "new").iterdir())
         assert len(files) == 3
         assert all(name.startswith("upkeep_files.public.t_1_prt_") for name in files), files
-        assert made.asked(dsn, "SELECT count(*), sum(v) FROM t") == rows
-        assert made.asked(dsn, f"SELECT count(*) FROM t WHERE {old}") == [(3,)]
+        assert made.fetch(dsn, "SELECT count(*), sum(v) FROM t") == rows
+        assert made.fetch(dsn, f"SELECT count(*) FROM t WHERE {old}") == [(3,)]
         # external partitions are kept, and not merged or moved again
         year, again = night(dsn, RULES.format(port=port) + 'grains = { week = "5d" }\n')
         assert "public.t: externalize" not in again
         year.run(again)  # on some days of the week, others of the same week are merged
-        assert made.asked(dsn, outside) == [(3,)]
+        assert made.fetch(dsn, outside) == [(3,)]
         assert sorted(file.name for file in Path(place, "new").iterdir()) == files
-        assert made.asked(dsn, "SELECT count(*), sum(v) FROM t") == rows
+        assert made.fetch(dsn, "SELECT count(*), sum(v) FROM t") == rows
 
 
 def test_not_on_postgresql(pg_dsn: str) -> None:
@@ -79,7 +79,7 @@ def test_not_on_postgresql(pg_dsn: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
+    ("place", "message"),
     [
         ("", "is not a location"),
         ("/tmp/{file}", "is not a location"),
@@ -88,9 +88,9 @@ def test_not_on_postgresql(pg_dsn: str) -> None:
         ("s3://b/{file} s3://b/all", "has no {file}"),
     ],
 )
-def test_wrong_locations(place: str, said: str) -> None:
+def test_wrong_locations(place: str, message: str) -> None:
     rules = f'[default]\nkeep = "90d"\nretention = "externalize"\nexternal_location = "{place}"\n'
-    with pytest.raises(CatalogError, match=said):
+    with pytest.raises(CatalogError, match=message):
         policy.resolve_policy(policy.loads(rules), "s", "t")
 
 

@@ -67,7 +67,7 @@ def root(kind: Family, **wished: object) -> tuple[Root, policy.ResolvedPolicy]:
     """A table with a key of a family, and its policy."""
     text = "[default]\n" + "".join(f"{k} = {v!r}\n" for k, v in wished.items())
     wishes = policy.resolve_policy(policy.loads(text), "s", "t")
-    made = Root(
+    table = Root(
         oid=0,
         schema="s",
         name="t",
@@ -81,10 +81,10 @@ def root(kind: Family, **wished: object) -> tuple[Root, policy.ResolvedPolicy]:
         cut_level=1,
         level=1,
     )
-    return made, wishes
+    return table, wishes
 
 
-def told(
+def habits_of(
     kind: Family, spans: list[tuple[int, int]], names: list[str] | None = None, **wished: object
 ) -> habits.Habits:
     """The habits of a table with these partitions and this policy."""
@@ -103,7 +103,7 @@ def days(first: datetime, number: int, zone: str = "UTC") -> list[tuple[int, int
 def test_clocks_that_skip_midnight() -> None:
     """In Cairo, summer time starts at midnight: that day has no 00:00, but upkeep creates its partition."""
     spans = days(datetime(2026, 4, 1), 60, "Africa/Cairo")
-    found = told(Family.TIMESTAMPTZ, spans, time_zone="Africa/Cairo")
+    found = habits_of(Family.TIMESTAMPTZ, spans, time_zone="Africa/Cairo")
     assert found.grain is Grain.DAY
     key = found.key
     assert all(key.cut(low) % DAY == 0 for low, _ in spans)
@@ -114,24 +114,24 @@ def test_clocks_that_skip_midnight() -> None:
     "zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "America/Sao_Paulo", "UTC"]
 )
 def test_time_zones(zone: str) -> None:
-    found = told(Family.TIMESTAMPTZ, days(datetime(2026, 1, 1), 360, zone))
+    found = habits_of(Family.TIMESTAMPTZ, days(datetime(2026, 1, 1), 360, zone))
     assert found.grain is Grain.DAY
     mine, other = (TimeKey(family=Family.TIMESTAMPTZ, zone=z) for z in (zone, found.key.zone))
     ahead = [micros(datetime(2026, 12, 1)) + n * DAY for n in range(400)]
     assert [mine.axis(at) for at in ahead] == [other.axis(at) for at in ahead]
 
 
-def test_a_zone_that_cannot_be_told_must_be_said() -> None:
+def test_an_ambiguous_zone_must_be_specified() -> None:
     winter = days(datetime(2026, 1, 1), 40, "Europe/London")
     with pytest.raises(habits.UnclearHabits, match=r"several time zones .*: set time_zone"):
-        told(Family.TIMESTAMPTZ, winter)
-    found = told(Family.TIMESTAMPTZ, winter, time_zone="Europe/London")
+        habits_of(Family.TIMESTAMPTZ, winter)
+    found = habits_of(Family.TIMESTAMPTZ, winter, time_zone="Europe/London")
     assert found.key.zone == "Europe/London"
     with pytest.raises(habits.UnclearHabits, match="Asia/Tokyo of the policy"):
-        told(Family.TIMESTAMPTZ, winter, time_zone="Asia/Tokyo")
-    odd = [*winter, (winter[-1][1], winter[-1][1] + 7 * HOUR + 1)]
+        habits_of(Family.TIMESTAMPTZ, winter, time_zone="Asia/Tokyo")
+    unusual = [*winter, (winter[-1][1], winter[-1][1] + 7 * HOUR + 1)]
     with pytest.raises(habits.UnclearHabits, match="no time zone in which"):
-        told(Family.TIMESTAMPTZ, odd)
+        habits_of(Family.TIMESTAMPTZ, unusual)
 
 
 def test_a_partition_far_away_does_not_count() -> None:
@@ -142,47 +142,47 @@ def test_a_partition_far_away_does_not_count() -> None:
     near = (usual[-1][1] + 12 * DAY, usual[-1][1] + 13 * DAY)
     far = (usual[-1][1] + 13 * DAY, usual[-1][1] + 14 * DAY)
     for strays in ([year], [month, year], [far]):
-        found = told(Family.DATE, [*usual, *strays])
+        found = habits_of(Family.DATE, [*usual, *strays])
         assert (found.grain, found.newest) == (Grain.DAY, 12), strays
         assert "12 of its newest 12" in found.evidence[0]
-    assert "grain day: 3 of its newest 3" in told(Family.DATE, [*usual[-2:], near]).evidence[0]
-    assert "grain day: 2 of its newest 2" in told(Family.DATE, [*usual[-2:], far]).evidence[0]
+    assert "grain day: 3 of its newest 3" in habits_of(Family.DATE, [*usual[-2:], near]).evidence[0]
+    assert "grain day: 2 of its newest 2" in habits_of(Family.DATE, [*usual[-2:], far]).evidence[0]
 
 
 def test_ten_of_twelve_agree() -> None:
     """At least ten of the newest twelve partitions have the grain."""
     begin = datetime(2026, 10, 1)
-    for odd, clear in ((2, True), (3, False)):
-        spans = days(begin, 12 - odd)
-        for _ in range(odd):
+    for exceptions, clear in ((2, True), (3, False)):
+        spans = days(begin, 12 - exceptions)
+        for _ in range(exceptions):
             at = spans[-1][1]
             spans.append((at, at + 3 * DAY))
         if clear:
-            assert "grain day: 10 of its newest 12" in told(Family.DATE, spans).evidence[0]
+            assert "grain day: 10 of its newest 12" in habits_of(Family.DATE, spans).evidence[0]
         else:
             with pytest.raises(habits.UnclearHabits, match="do not agree on a grain"):
-                told(Family.DATE, spans)
+                habits_of(Family.DATE, spans)
 
 
 def test_grains() -> None:
     begin = micros(datetime(2026, 1, 1))
     daily = [(begin + n * DAY, begin + (n + 1) * DAY) for n in range(30)]
-    assert told(Family.DATE, daily).grain is Grain.DAY
+    assert habits_of(Family.DATE, daily).grain is Grain.DAY
     # two merged months before them, and one stray partition in the far future
     stray = begin + 4000 * DAY
     merged = [(begin - 31 * DAY, begin), *daily, (stray, stray + DAY)]
-    assert told(Family.DATE, merged).grain is Grain.DAY
+    assert habits_of(Family.DATE, merged).grain is Grain.DAY
     mixed = [
         *daily[:5],
         *((begin + (5 + 2 * n) * DAY, begin + (7 + 2 * n) * DAY) for n in range(7)),
     ]
     with pytest.raises(habits.UnclearHabits, match=r"do not agree on a grain .*: set grain"):
-        told(Family.DATE, mixed)
-    assert told(Family.DATE, mixed, grain="day").grain is Grain.DAY
+        habits_of(Family.DATE, mixed)
+    assert habits_of(Family.DATE, mixed, grain="day").grain is Grain.DAY
     with pytest.raises(habits.UnclearHabits, match="1 partition with both ends: set grain"):
-        told(Family.DATE, daily[:1])
+        habits_of(Family.DATE, daily[:1])
     with pytest.raises(habits.UnclearHabits, match="finer than its key"):
-        told(Family.DATE, daily, grain="hour")
+        habits_of(Family.DATE, daily, grain="hour")
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_grains() -> None:
     ],
 )
 def test_numbers_that_are_dates(low: list[int], high: list[int], digits: int, grain: Grain) -> None:
-    found = told(Family.INTEGER, list(zip(low, high, strict=True)))
+    found = habits_of(Family.INTEGER, list(zip(low, high, strict=True)))
     assert (found.key.digits, found.grain) == (digits, grain)
 
 
@@ -245,7 +245,7 @@ def test_plain_numbers_without_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spans", "filled", "said"),
+    ("spans", "filled", "message"),
     [
         ([(0, 1000)], None, "1 partition with both ends: that shows no width"),
         ([(0, 1000), (1000, 3000)], None, "differ in width"),
@@ -260,9 +260,9 @@ def test_plain_numbers_without_rows() -> None:
     ],
 )
 def test_plain_numbers_that_are_unclear(
-    spans: list[tuple[int, int]], filled: list[bool | None] | None, said: str
+    spans: list[tuple[int, int]], filled: list[bool | None] | None, message: str
 ) -> None:
-    with pytest.raises(habits.UnclearHabits, match=said):
+    with pytest.raises(habits.UnclearHabits, match=message):
         numbers(spans, filled)
 
 
@@ -288,9 +288,9 @@ def test_plain_numbers_far_away() -> None:
 
 def test_bounds_that_are_dates_but_for_one_are_no_plain_numbers() -> None:
     days_ = [(20241201 + n, 20241202 + n) for n in range(20)]
-    for odd in ((0, 20241201), (20241221, 99991231 + 1)):
+    for stray in ((0, 20241201), (20241221, 99991231 + 1)):
         with pytest.raises(habits.UnclearHabits, match=r"dates of 8 digits, but .* is none"):
-            numbers([odd, *days_])
+            numbers([stray, *days_])
     months = [(202401 + n, 202402 + n) for n in range(12)]
     with pytest.raises(habits.UnclearHabits, match="dates of 6 digits, but 202413 is none"):
         numbers(months)
@@ -316,7 +316,7 @@ def test_names_of_the_wrong_kind() -> None:
     with pytest.raises(
         habits.UnclearHabits, match=r"its key has dates, but the name p.low. of the policy"
     ):
-        told(Family.DATE, days(datetime(2026, 11, 1), 20), name="p{low}")
+        habits_of(Family.DATE, days(datetime(2026, 11, 1), 20), name="p{low}")
 
 
 def test_a_partition_of_unknown_rows_before_the_newest_does_no_harm() -> None:
@@ -380,8 +380,8 @@ def test_lists_of_several_values() -> None:
         "integer", ["202601, 202602", "202604, NULL", "202606, 202608", "NULL", "DEFAULT"]
     )
     assert found is not None
-    said, covers = found
-    assert said == "lists of months: 5 values"
+    evidence, covers = found
+    assert evidence == "lists of months: 5 values"
     assert covers == [
         both,
         "it has NULL beside dates",
@@ -472,21 +472,21 @@ def test_long_names_are_cut_in_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('time_zone = "Berlin"', "default.time_zone: 'Berlin' is not the name of a time zone"),
         ('name = "p1"', "default.name: 'p1' has no date in it"),
         ('name = "p{%Y%x}"', "default.name"),
     ],
 )
-def test_wrong_policies(text: str, said: str) -> None:
+def test_wrong_policies(text: str, message: str) -> None:
     with pytest.raises(CatalogError) as caught:
         rules.check(policy.loads(f"[default]\n{text}\n"))
-    assert said in caught.value.message
+    assert message in caught.value.message
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('keep = "5d"\nretention = "drop"', "keep (5 days) is less than hot_days (31 days)"),
         ('retention = "drop"', "retention is 'drop', but keep is not set"),
@@ -496,10 +496,10 @@ def test_wrong_policies(text: str, said: str) -> None:
         ('premake = "3d"\npremake_batch = "4d"', "premake_batch (4 days) is more than premake"),
     ],
 )
-def test_policies_that_contradict_themselves(text: str, said: str) -> None:
+def test_policies_that_contradict_themselves(text: str, message: str) -> None:
     with pytest.raises(CatalogError) as caught:
         policy.loads(f"[default]\n{text}\n")
-    assert said in caught.value.message
+    assert message in caught.value.message
 
 
 def test_local_time_and_back() -> None:

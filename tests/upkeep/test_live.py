@@ -48,7 +48,7 @@ def test_fortnight(fixture: str, request: pytest.FixtureRequest) -> None:
     # days of the hot window and of the cover, three merged months, the default partition
     assert leaves["two_levels"] < 2 * (HISTORY + 14) * 0.75
     assert leaves["plain"] < leaves["empty_default"]
-    archived = made.asked(dsn, "SELECT count(*) FROM pg_tables WHERE schemaname = 'archive'")
+    archived = made.fetch(dsn, "SELECT count(*) FROM pg_tables WHERE schemaname = 'archive'")
     assert archived[0][0] > 0
     # rows of a gap were moved from the default partition to a partition of their own
     parent = (
@@ -56,7 +56,7 @@ def test_fortnight(fixture: str, request: pytest.FixtureRequest) -> None:
         if year.server.startswith("pg")
         else "rows_in_default_1_prt_other"
     )
-    gap = made.asked(dsn, f"SELECT count(*) FROM {parent} WHERE k = '{FIRST - timedelta(9)}'")
+    gap = made.fetch(dsn, f"SELECT count(*) FROM {parent} WHERE k = '{FIRST - timedelta(9)}'")
     assert gap == [(0,)]
 
 
@@ -142,7 +142,7 @@ def test_one_broken_table_of_many(fixture: str, request: pytest.FixtureRequest) 
     leaves = year.leaves()
     assert leaves["t3"] == 6
     assert {leaves[f"t{n}"] for n in range(8) if n != 3} == {10}
-    failed = made.asked(
+    failed = made.fetch(
         dsn, "SELECT relation, detail FROM gpcatalog_journal.upkeep WHERE state = 'failed'"
     )
     assert [r for r, _ in failed] == ["public.t3"]
@@ -175,7 +175,7 @@ def test_a_role_that_means_harm(fixture: str, request: pytest.FixtureRequest) ->
         "GRANT ALL ON SCHEMA public TO upkeep_mallory",
         *(
             f"ALTER TABLE {t} OWNER TO upkeep_mallory"
-            for (t,) in made.asked(
+            for (t,) in made.fetch(
                 dsn, "SELECT tablename FROM pg_tables WHERE tablename LIKE 'bad%' ORDER BY 1"
             )
             if t == "bad" or fixture != "gp6_dsn"
@@ -241,7 +241,7 @@ def test_no_row_leaves_without_consent(fixture: str, request: pytest.FixtureRequ
     assert f"Upkeep of 1 table: 0 new partitions, 0 merges, {removals} removals." in text
     done = year.run(text)
     assert done.returncode == 0, done.stderr
-    left = made.asked(dsn, "SELECT count(*), min(d) FROM t")
+    left = made.fetch(dsn, "SELECT count(*), min(d) FROM t")
     assert left == [(20, today - timedelta(19))] or left == [(21, today - timedelta(20))]
 
 
@@ -269,7 +269,7 @@ def test_a_merge_over_several_nights(fixture: str, request: pytest.FixtureReques
         nights += 1
         assert nights < 40
         assert made.rows_of(dsn, "t") == rows
-        [(number,)] = made.asked(
+        [(number,)] = made.fetch(
             dsn, "SELECT count(*) FROM gpcatalog_journal.step WHERE state = 'copied'"
         )
         copied.append(number)
@@ -318,7 +318,7 @@ def test_a_new_partition_equals_the_newest(fixture: str, request: pytest.Fixture
     year, text = night(dsn, ALL)
     done = year.run(text)
     assert done.returncode == 0, done.stderr
-    oid = made.asked(dsn, "SELECT 't'::regclass::oid::int8")[0][0]
+    oid = made.fetch(dsn, "SELECT 't'::regclass::oid::int8")[0][0]
     with connect(dsn) as session:
         table = introspect.read(session.rows, session.server, oid)
         assert table is not None
@@ -399,11 +399,13 @@ def test_an_audit_sees_upkeep(fixture: str, request: pytest.FixtureRequest) -> N
     assert after.upkeep is not None
     assert (after.upkeep.tables, after.upkeep.failures, after.upkeep.overdue) == (2, (), False)
     cover = after.partition_cover
-    asked = 2.5 if server_of(dsn) == "gp6" else 4.0  # Greenplum 6 creates half of the cover at once
+    expected = (
+        2.5 if server_of(dsn) == "gp6" else 4.0
+    )  # Greenplum 6 creates half of the cover at once
     assert cover is not None
     assert [(t.name, t.days is not None and t.days > 3, t.wanted_days) for t in cover.least] == [
-        ("odd $gpcatalog$ name", True, asked),
-        ("t", True, asked),
+        ("odd $gpcatalog$ name", True, expected),
+        ("t", True, expected),
     ]
     # a policy that requires more, and for only one table; the script with nothing to do records that, too
     year, text = night(
@@ -416,12 +418,12 @@ def test_an_audit_sees_upkeep(fixture: str, request: pytest.FixtureRequest) -> N
     assert later.upkeep is not None
     assert later.upkeep.tables == 1
     # a partition is dropped
-    gone = today.date() + timedelta(2)
+    day = today.date() + timedelta(2)
     made.execute(
         dsn,
-        f"ALTER TABLE t DROP PARTITION FOR ('{gone}')"
+        f"ALTER TABLE t DROP PARTITION FOR ('{day}')"
         if server_of(dsn).startswith("gp")
-        else f"DROP TABLE t_{gone:%Y%m%d}",
+        else f"DROP TABLE t_{day:%Y%m%d}",
     )
     found = audited(dsn)
     assert sorted(f.rule for f in found.findings if f.rule in mine) == [
@@ -456,10 +458,10 @@ def test_other_roles_may_read_the_journal_and_no_more(
     for again in (text, night(dsn, ALL)[1]):
         made.execute(dsn, *read, f"GRANT INSERT ON {journal} TO upkeep_watcher")
         assert year.run(again).returncode == 0
-        assert made.asked(dsn, rights) == [(False, False)]
+        assert made.fetch(dsn, rights) == [(False, False)]
         made.execute(dsn, *read)
         assert year.run(again).returncode == 0
-        assert made.asked(dsn, rights) == [(True, False)]
+        assert made.fetch(dsn, rights) == [(True, False)]
     user = re.sub(r"user=\w+", "user=upkeep_watcher", dsn)
     seen = audited(user).upkeep
     assert seen is not None
@@ -544,7 +546,7 @@ def test_statistics_of_a_partition_are_its_own(pg_dsn: str) -> None:
     done = year.run(text)
     assert done.returncode == 0, done.stderr
     assert year.leaves()["t"] == 10
-    assert made.asked(
+    assert made.fetch(
         dsn, "SELECT stxname::text, stxrelid::regclass::text FROM pg_statistic_ext"
     ) == [("own", newest)]
 
@@ -577,7 +579,7 @@ def test_names_on_three_levels(pg_dsn: str) -> None:
     done = year.run(text)
     assert done.returncode == 0, done.stderr
     new = f"t_{today + timedelta(1):%Y%m%d}"
-    assert made.asked(
+    assert made.fetch(
         dsn,
         "SELECT relname::text FROM pg_class WHERE relkind IN ('r', 'p') AND relname LIKE"
         f" '{new}%' ORDER BY length(relname)",
@@ -627,7 +629,7 @@ def test_retention_of_a_table_with_foreign_key_and_publication(
     made.execute(dsn, "INSERT INTO dim SELECT generate_series(0, 40)")
     for name in ("fact", "target"):
         daily(dsn, name, 30)
-    old = made.asked(
+    old = made.fetch(
         dsn, "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'fact'::regclass"
     )
     first = min(name for (name,) in old)
@@ -653,6 +655,6 @@ def test_retention_of_a_table_with_foreign_key_and_publication(
         assert text.count(f"LOST: public.fact: rules of {first}\n") == 1
         done = year.run(text)
         assert done.returncode == 0, done.stderr
-    left = made.asked(dsn, "SELECT count(*) FROM fact")[0][0]
+    left = made.fetch(dsn, "SELECT count(*) FROM fact")[0][0]
     assert left in (20, 21)
-    assert made.asked(dsn, "SELECT count(*) FROM target") == [(30,)]
+    assert made.fetch(dsn, "SELECT count(*) FROM target") == [(30,)]

@@ -155,9 +155,9 @@ def differing(was: dict[str, Any], now: dict[str, Any], path: str = "") -> list[
                 if x.get(k) != y.get(k)
             ]
         else:
-            gone = [x for x in a or [] if x not in (b or [])]
+            removed = [x for x in a or [] if x not in (b or [])]
             more = [x for x in b or [] if x not in (a or [])]
-            found.append(f"{path}{key}: {gone} -> {more}")
+            found.append(f"{path}{key}: {removed} -> {more}")
     return found
 
 
@@ -166,8 +166,8 @@ def as_documented(
 ) -> dict[str, Any]:
     """The catalog contents of a new partition like this one, according to docs/upkeep.md."""
     found = dict(portrait)
-    for gone in ("comment", "statistics", "publication", "policy"):
-        found.pop(gone, None)
+    for trait in ("comment", "statistics", "publication", "policy"):
+        found.pop(trait, None)
     tables = {words.split()[2] for words, _ in root.get("trigger", ())}
     names = {words[0] for words in root["constraint"]}
     found["constraint"] = [
@@ -200,7 +200,7 @@ def random_tables(
     made.roles(dsn, *odd.ROLES)
     made.execute(dsn, *odd.SHARED)
     tables = fill(dsn, TableMaker(seed, greenplum=fixture.startswith("gp"), first=first), TABLES)
-    database = made.asked(dsn, "SELECT current_database()")[0][0]
+    database = made.fetch(dsn, "SELECT current_database()")[0][0]
     made.execute(dsn, *(f"ALTER DATABASE {database} SET {s}" for s in SETTINGS.get(fixture, ())))
     look = Portraits(dsn)
     request.addfinalizer(look.conn.close)
@@ -213,7 +213,7 @@ def random_tables(
 def test_they_equal_the_newest(fixture: str, seed: int, request: pytest.FixtureRequest) -> None:
     first = datetime.now(UTC).date() - timedelta(DAYS_BEFORE)
     dsn, look, tables = random_tables(fixture, "new_partitions", seed, first, request)
-    roots = {t: int(made.asked(dsn, f"SELECT '{t}'::regclass::oid::int8")[0][0]) for t in tables}
+    roots = {t: int(made.fetch(dsn, f"SELECT '{t}'::regclass::oid::int8")[0][0]) for t in tables}
     of_roots = {t: look.of(oid, t) for t, oid in roots.items()}
     before = {t: look.partitions(oid) for t, oid in roots.items()}
     portraits = {(t, n): look.of(oid, n) for t, parts in before.items() for oid, n, _ in parts}
@@ -228,7 +228,7 @@ def test_they_equal_the_newest(fixture: str, seed: int, request: pytest.FixtureR
         def documented(portrait: dict[str, Any], root: dict[str, Any] = of_roots[table]) -> Any:
             return as_documented(portrait, root, classic=look.classic)
 
-        wanted = documented(portraits[table, newest[1]])
+        expected = documented(portraits[table, newest[1]])
         for oid, name, bound in look.partitions(root):
             now = look.of(oid, name)
             if (table, name) in portraits:  # existing partitions do not change
@@ -236,7 +236,7 @@ def test_they_equal_the_newest(fixture: str, seed: int, request: pytest.FixtureR
                 continue
             created += 1
             assert bound > before[table][0][2]
-            problems += [f"{name} {d}" for d in differing(wanted, documented(now))]
+            problems += [f"{name} {d}" for d in differing(expected, documented(now))]
         # Greenplum 6 creates several at once, when half of the cover is left
         assert look.classic or table in refused or len(look.partitions(root)) > len(before[table])
     assert created
@@ -251,7 +251,7 @@ def test_row_security_of_the_newest_is_there(fixture: str, request: pytest.Fixtu
     daily(dsn, "t", 5)
     look = Portraits(dsn)
     request.addfinalizer(look.conn.close)
-    root = int(made.asked(dsn, "SELECT 't'::regclass::oid::int8")[0][0])
+    root = int(made.fetch(dsn, "SELECT 't'::regclass::oid::int8")[0][0])
     newest = look.partitions(root)[-1]
     made.execute(
         dsn,

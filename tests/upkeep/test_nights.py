@@ -117,10 +117,10 @@ def test_a_thousand_days(table: TableState, seed: int) -> None:
         if any(c.why == "premake" for c in done.create):
             assert cover_end(s.parts, local) >= local + rules.premake
         assert not uncovered(s.parts, local, local + 1)
-        for gone in done.retire:
+        for retirement in done.retire:
             assert rules.keep is not None
-            assert rules.retention == gone.how
-            assert all(p.high <= local - rules.keep for p in gone.parts)
+            assert rules.retention == retirement.how
+            assert all(p.high <= local - rules.keep for p in retirement.parts)
             assert s.parts  # the last partition is never removed
         for merge in done.rollups:
             assert merge.high <= local - rules.hot
@@ -138,8 +138,8 @@ def test_a_thousand_days(table: TableState, seed: int) -> None:
         touched = {p.low for g in done.retire for p in g.parts} | {
             p.low for m in done.rollups for p in m.parts
         }
-        kept = {p.low: p for p in s.parts}
-        assert all(kept[low] == p for low, p in before.items() if low not in touched)
+        remaining = {p.low: p for p in s.parts}
+        assert all(remaining[low] == p for low, p in before.items() if low not in touched)
         again = night([after], now, LIMITS, copied)
         assert again.empty, (done, again)  # a second run has nothing to do
         state = fc._after_inserts(after, rates, now)
@@ -285,7 +285,7 @@ def test_a_year_that_would_be_too_large_becomes_months() -> None:
     ]
 
 
-def test_what_stays_past_its_retention_is_said() -> None:
+def test_what_stays_past_its_retention_is_reported() -> None:
     now = micros(datetime(2024, 6, 1, 3))
     parts = span(datetime(2024, 1, 1), 200)
     rules = plain_rules(keep=60 * DAY, retention="drop")
@@ -358,21 +358,21 @@ def test_gaps_nearest_to_today_are_filled_first() -> None:
     assert low == sorted(low)
 
 
-def test_a_partition_without_an_end_is_said() -> None:
+def test_a_partition_without_an_end_is_reported() -> None:
     now = micros(datetime(2024, 3, 5, 3))
     closed = span(datetime(2024, 3, 1), 3)
     low = micros(datetime(2024, 3, 4))
-    for high, said in ((INFINITY, True), (low + 30 * DAY, False)):
+    for high, reported in ((INFINITY, True), (low + 30 * DAY, False)):
         last = Partition(low=low, high=high, name="last", filled=True)
         found = night([table_of([*closed, last], plain_rules())], now, LIMITS)
         texts = [n.text for n in found.notes if n.what == "create"]
         assert texts == ["the newest partition of t1 has no end: it takes all later rows, so no"
-                         " partitions are created"] * said  # fmt: skip
+                         " partitions are created"] * reported  # fmt: skip
         assert not found.create
 
 
 @pytest.mark.parametrize("table", ["t", "ä" * 40])
-def test_names_that_are_taken(table: str) -> None:
+def test_names_that_are_in_use(table: str) -> None:
     """A number is appended, even if the name must be truncated for it."""
     now = micros(datetime(2024, 3, 5, 3))
     parts = span(datetime(2024, 3, 1), 5)
@@ -380,15 +380,15 @@ def test_names_that_are_taken(table: str) -> None:
     [s] = state.sets
     free = replace(s, parent_name=table)
     [create] = night([replace(state, sets=(free,))], now, LIMITS).create
-    wanted = create.new[0].name
-    for taken, number in ((1, "_2"), (2, "_3")):
-        named = [replace(parts[0], name=wanted), replace(parts[1], name=create.new[0].name)]
-        used = replace(free, parts=(*named[:taken], *parts[taken:]))
+    first_name = create.new[0].name
+    for existing, number in ((1, "_2"), (2, "_3")):
+        named = [replace(parts[0], name=first_name), replace(parts[1], name=create.new[0].name)]
+        used = replace(free, parts=(*named[:existing], *parts[existing:]))
         [create] = night([replace(state, sets=(used,))], now, LIMITS).create
         name = create.new[0].name
         assert name.endswith(number)
         assert len(name.encode()) <= 63
-        assert name.removesuffix(number) == wanted[: len(name) - 2]
+        assert name.removesuffix(number) == first_name[: len(name) - 2]
 
 
 def test_a_day_adds_what_full_partitions_have() -> None:

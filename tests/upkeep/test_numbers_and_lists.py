@@ -30,10 +30,10 @@ def bounds(dsn: str, table: str) -> list[str]:
             " pg_partition_rule r JOIN pg_partition p ON p.oid = r.paroid WHERE NOT p.paristemplate"
             f" AND p.parlevel = 0 AND p.parrelid = '{table}'::regclass ORDER BY 3, 1, 2"
         )
-        return [row[0] or row[1] for row in made.asked(dsn, sql)]
+        return [row[0] or row[1] for row in made.fetch(dsn, sql)]
     return [
         row[0]
-        for row in made.asked(
+        for row in made.fetch(
             dsn,
             "SELECT pg_get_expr(c.relpartbound, 0) FROM pg_class c JOIN pg_inherits i ON"
             f" i.inhrelid = c.oid WHERE i.inhparent = '{table}'::regclass ORDER BY c.relname",
@@ -81,21 +81,21 @@ def test_numbers(fixture: str, kind: str, request: pytest.FixtureRequest) -> Non
     made.execute(dsn, "INSERT INTO t SELECT n, 1 FROM generate_series(6501, 8000) n")
     assert "create 2 partitions from 11000 to 13000" in run(dsn)
     assert run(dsn).startswith("-- Nothing to do tonight.")
-    names = made.asked(
+    names = made.fetch(
         dsn,
         "SELECT partitionname FROM pg_partitions WHERE tablename = 't' ORDER BY partitionrank"
         if server_of(dsn) == "gp6"
         else "SELECT relname FROM pg_class WHERE relname LIKE 't%_p%0' ORDER BY length(relname), relname",
     )
     assert names[-1][0].endswith("p12000")
-    before = made.asked(dsn, "SELECT count(*), sum(id) FROM t WHERE id >= 3000")
+    before = made.fetch(dsn, "SELECT count(*), sum(id) FROM t WHERE id >= 3000")
     run(dsn, RULES + 'retention = "detach"\nkeep_partitions = 5\nkeep = "40d"\n')
-    assert made.asked(dsn, "SELECT min(id), count(*) FROM t") == [(3000, 5001)]
-    assert made.asked(dsn, "SELECT count(*), sum(id) FROM t WHERE id >= 3000") == before
+    assert made.fetch(dsn, "SELECT min(id), count(*) FROM t") == [(3000, 5001)]
+    assert made.fetch(dsn, "SELECT count(*), sum(id) FROM t WHERE id >= 3000") == before
     assert len(bounds(dsn, "t")) == 10
 
 
-def test_numbers_are_not_kept_by_time(pg_dsn: str) -> None:
+def test_numbers_have_no_retention_by_time(pg_dsn: str) -> None:
     """`keep` is a time, and does not apply to numbers."""
     dsn = fresh_database(pg_dsn, "upkeep_kept_numbers")
     ids(dsn, "t", 60)
@@ -170,8 +170,8 @@ def test_months(fixture: str, levels: int, request: pytest.FixtureRequest) -> No
     text = run(dsn, rules + f'retention = "{how}"\nkeep = "75d"\n', allow_drop=how == "drop")
     old = sum(month(today, n + 1) <= today - timedelta(75) for n in range(-5, 1))
     for name in MONTHS:
-        gone = 0 if how == "drop" else old  # a drop waits seven days after its announcement
-        assert len(bounds(dsn, f"m_{name}")) == 6 + coming - gone, name
+        removed = 0 if how == "drop" else old  # a drop waits seven days after its announcement
+        assert len(bounds(dsn, f"m_{name}")) == 6 + coming - removed, name
     assert old > 0
     assert ("LOST" in text) == (how == "drop")
 

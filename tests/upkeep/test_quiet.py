@@ -32,10 +32,10 @@ def age_files(dsn: str, days: int) -> None:
         if server_of(dsn).startswith("gp")
         else "SELECT setting FROM pg_settings WHERE name = 'data_directory'"
     )
-    oid = made.asked(dsn, "SELECT oid::int8 FROM pg_database WHERE datname = current_database()")
+    oid = made.fetch(dsn, "SELECT oid::int8 FROM pg_database WHERE datname = current_database()")
     made.execute(dsn, "CHECKPOINT")
     then = time.time() - days * 86400
-    for (folder,) in made.asked(dsn, query):
+    for (folder,) in made.fetch(dsn, query):
         for file in Path(folder, "base", str(oid[0][0])).iterdir():
             os.utime(file, (then, then))
 
@@ -94,7 +94,7 @@ def test_a_role_that_cannot_see_files(pg_dsn: str, tmp_path: Path) -> None:
     assert [n for n in work.notes if "were written is unknown (" in n and "denied" in n]
 
 
-def test_tables_that_are_gone_have_no_time(pg_dsn: str) -> None:
+def test_missing_tables_have_no_time(pg_dsn: str) -> None:
     with connect(pg_dsn) as session:
         assert last_written(session, {4_000_000_000: 1, 1259: None}) == {}
 
@@ -105,14 +105,14 @@ def test_files_of_large_heaps(fixture: str, request: pytest.FixtureRequest) -> N
     dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_large")
     made.execute(dsn, "CREATE TABLE t (v int)", "INSERT INTO t VALUES (1)")
     age_files(dsn, 10)
-    [(oid,)] = made.asked(dsn, "SELECT 't'::regclass::oid::int8")
+    [(oid,)] = made.fetch(dsn, "SELECT 't'::regclass::oid::int8")
     with connect(dsn) as session:
         for size in (1, 5 << 30):  # the file of the second gigabyte does not exist
             assert last_written(session, {oid: size})[oid] > 9 * 86400
     if server_of(dsn).startswith("gp"):
         return
     place = "current_setting('data_directory') || '/' || pg_relation_filepath('t')"
-    [(path,)] = made.asked(dsn, f"SELECT {place}")
+    [(path,)] = made.fetch(dsn, f"SELECT {place}")
     second = Path(f"{path}.1")
     second.touch()
     try:

@@ -66,7 +66,7 @@ class Tables:
     def __init__(self, dsn: str, look: Portraits, names: list[str]) -> None:
         self.dsn, self.look = dsn, look
         self.roots = {
-            t: int(made.asked(dsn, f"SELECT '{t}'::regclass::oid::int8")[0][0]) for t in names
+            t: int(made.fetch(dsn, f"SELECT '{t}'::regclass::oid::int8")[0][0]) for t in names
         }
         self.parts = {
             t: {o: look.of(o, n) for o, n, _ in look.partitions(r)} for t, r in self.roots.items()
@@ -75,7 +75,7 @@ class Tables:
         self.columns = {
             t: ", ".join(
                 f'"{name}"'
-                for (name,) in made.asked(
+                for (name,) in made.fetch(
                     dsn,
                     f"SELECT attname FROM pg_attribute WHERE attrelid = '{t}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY 1",
                 )
@@ -157,14 +157,14 @@ def test_nothing_is_lost(fixture: str, seed: int, request: pytest.FixtureRequest
             made.execute(dsn, "UPDATE gpcatalog_journal.upkeep SET at = at - interval '7 days'")
     problems = []
     for t in names:
-        aside = tables.detached(t)
-        moved += len(aside)
+        detached = tables.detached(t)
+        moved += len(detached)
         if how == "drop":
-            assert not aside
+            assert not detached
             assert tables.rows_of(t, [t], tables.since) == tables.rows_since[t]
             moved += tables.rows_of(t, [t])[0] < tables.rows[t][0]
         else:
-            assert tables.rows_of(t, [t, *aside.values()]) == tables.rows[t]
+            assert tables.rows_of(t, [t, *detached.values()]) == tables.rows[t]
         problems += tables.differences(t, named=t in named)
     assert moved or how == "none"
     assert problems == [], "\n".join(problems[:40])

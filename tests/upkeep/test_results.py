@@ -146,7 +146,7 @@ quiet = "1d"
 """.replace("d%s", "d{%Y%m%d}")
 
 
-def made(folder: Path, generation: str) -> Path:
+def write_snapshot(folder: Path, generation: str) -> Path:
     """A snapshot with all shapes; one table lacks some past and future partitions."""
     file = folder / "made.gpcatalog"
     heap = generation.startswith("pg")
@@ -209,19 +209,19 @@ STATES: dict[str, list[Run] | None] = {
 
 @pytest.mark.parametrize("generation", ["gp6", "gp7", "pg15"])
 def test_results(generation: str, tmp_path: Path) -> None:
-    said = []
-    with Snapshot(made(tmp_path, generation)) as snapshot:
+    output = []
+    with Snapshot(write_snapshot(tmp_path, generation)) as snapshot:
         every = upkeep.prepare(snapshot, policy.Policy(), None, every=True)
         adopted = adoption(every.reader, every.tables, every.unplanned, every.now)
-        said += [lines("adopted", adopted), upkeep_text.policy_text(adopted)]
+        output += [lines("adopted", adopted), upkeep_text.policy_text(adopted)]
         prepared = upkeep.prepare(snapshot, policy.loads(RULES), None)
         for announced in (False, True):
             coming = upkeep.nights(prepared, 45, announced=announced)
             found = calendar(
                 prepared.reader, prepared.tables, prepared.unplanned, coming, 45, prepared.now
             )
-            said.append(lines(f"45 nights, announced: {announced}", found))
-        said.append(rendered(lambda out: upkeep_text.show_calendar(found, out)))
+            output.append(lines(f"45 nights, announced: {announced}", found))
+        output.append(rendered(lambda out: upkeep_text.show_calendar(found, out)))
         for name, runs in STATES.items():
             state = status(
                 prepared.reader,
@@ -234,32 +234,32 @@ def test_results(generation: str, tmp_path: Path) -> None:
             )
             if runs:  # the tables are the same as in the other cases
                 state = msgspec.structs.replace(state, tables=[], left_alone=[])
-            said.append(lines(f"status, {name}", state))
-            said.append(rendered(lambda out, state=state: upkeep_text.show_status(state, out)))
-    golden(f"results_{generation}.txt", "\n".join(said))
+            output.append(lines(f"status, {name}", state))
+            output.append(rendered(lambda out, state=state: upkeep_text.show_status(state, out)))
+    golden(f"results_{generation}.txt", "\n".join(output))
 
 
 @pytest.mark.parametrize("generation", ["gp6", "pg15"])
 @pytest.mark.parametrize("allow_drop", [False, True])
 def test_steps(generation: str, allow_drop: bool, tmp_path: Path) -> None:
-    said = []
-    with Snapshot(made(tmp_path, generation)) as snapshot:
+    output = []
+    with Snapshot(write_snapshot(tmp_path, generation)) as snapshot:
         prepared = upkeep.prepare(snapshot, policy.loads(RULES), None)
         tonight = night(prepared.states, prepared.now, prepared.limits, allow_drop=allow_drop)
         planned = upkeep.steps_of(prepared, tonight)
         for oid, steps in planned.steps.items():
             name = next(t.name for t in prepared.states if t.oid == oid)
-            said += [f"{name}: {msgspec.json.encode(step).decode()}" for step in steps]
-        said += [f"order {one} {place}" for one, place in planned.order.items()]
-        said += [f"impossible {place}" for place in planned.impossible]
-        said += planned.refusals
-        said += [f"note {n.what}: {n.text}" for n in tonight.notes]
-        said += [f"announced {a}" for a in upkeep.announced(prepared)]
-        said += [
+            output += [f"{name}: {msgspec.json.encode(step).decode()}" for step in steps]
+        output += [f"order {one} {place}" for one, place in planned.order.items()]
+        output += [f"impossible {place}" for place in planned.impossible]
+        output += planned.refusals
+        output += [f"note {n.what}: {n.text}" for n in tonight.notes]
+        output += [f"announced {a}" for a in upkeep.announced(prepared)]
+        output += [
             f"{t.name}: {t.key} {t.template} {t.rules} {t.rules.cover_days} {t.left_alone}"
             for t in prepared.states
         ]
-    golden(f"steps_{generation}_{allow_drop}.txt", "\n".join(said) + "\n")
+    golden(f"steps_{generation}_{allow_drop}.txt", "\n".join(output) + "\n")
 
 
 @pytest.mark.parametrize(
