@@ -59,10 +59,16 @@ def guards(*, statement_ms: int, lock_ms: int, read_only: bool = True) -> tuple[
         Guard(name="client_min_messages", value="warning"),
         # with Greenplum's default of 100, a whole catalog is read for a few of its rows
         Guard(name="random_page_cost", value="1.1"),
+        # the planner does not know how many partitions a recursive query returns, and would sort
+        # whole catalogs to merge them. Off is Greenplum's default
+        Guard(name="enable_mergejoin", value="off"),
         # settings of later versions
         Guard(name="row_security", value="off", since=90500),
         Guard(name="idle_in_transaction_session_timeout", value="1min", since=90600),
         Guard(name="jit", value="off", since=110000),
+        # hash tables of some hundred thousand partitions fit; what a server allows its own sessions
+        # can be much more. Greenplum has statement_mem for this
+        Guard(name="work_mem", value="32MB", since=130000),
         Guard(name="idle_session_timeout", value="0", since=140000),
         Guard(name="transaction_timeout", value="0", since=170000),
     )

@@ -1,5 +1,5 @@
 -- Files and bytes from the data directories of all segments: existing files, regardless of the catalog. One statement lists
--- include files_told
+-- include files_kinds
 -- Files are assigned to relations by GROUP BY instead of a join: the planner does not know the number of files, and a join would
 -- send every row to every segment.
 -- needs: superuser, or EXECUTE on pg_ls_dir(text) and pg_stat_file(text, boolean)
@@ -20,4 +20,4 @@
                        AND c.relkind IN ('r', 'm', 'i', 't', 'S', 'o', 'b', 'M')
 -- include files_chosen
                        ) u
--- include files_answered
+-- include files_result
