@@ -18,6 +18,7 @@ from gpcatalog.check.settings import Budget, Settings
 from gpcatalog.dialect.script import Statement
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.relations import Size, Table
 from gpcatalog.effects.schema_state import SchemaState
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 
@@ -146,11 +147,23 @@ class CheckReport(msgspec.Struct, kw_only=True, frozen=True):
     pace: Pace = REFERENCE
 
 
+def _live_size(state: SchemaState, table: Table) -> Size | None:
+    """The size of a table of the baseline with its partitions at the time of the snapshot; None for
+    other tables.
+    """
+    found = table.total_size()
+    for child in state.partitions_of(table) if found is not None else ():
+        child_size = child.total_size()
+        found = found if found is None or child_size is None else found + child_size
+    return found
+
+
 def held_by(effect: Effect, state: SchemaState, server: str, pace: Pace) -> LockHeld | None:
     """The AccessExclusiveLock that a statement holds on a table of the baseline; None if it takes
     none, or without a baseline. Seconds are an estimate (check/durations.py).
     """
-    size = state.live_size(effect.table) if effect.exclusive and effect.table is not None else None
+    exclusive = effect.exclusive and effect.table is not None
+    size = _live_size(state, effect.table) if exclusive and effect.table is not None else None
     if size is None:
         return None
     time = of_statement(effect, state, server, pace, size=size)

@@ -16,6 +16,7 @@ from sqlglot import exp
 from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.version import Edition
+from gpcatalog.effects.column_defaults import has_default, with_default
 from gpcatalog.effects.equal_indexes import column_of, compared
 from gpcatalog.effects.expansion import SERIAL, catalog_type, sized
 from gpcatalog.effects.keys import (
@@ -34,6 +35,7 @@ from gpcatalog.effects.outer_dependencies import (
     element_depends,
     foreign_collation,
     method_depends,
+    note_classes,
     note_copied,
     note_dependencies,
     note_key,
@@ -202,6 +204,7 @@ def _add_exclusion(
         note_outer(state.types, state.ties, table, element)
         if element_depends(element.this):
             note_dependencies(state.ties, table)
+    note_classes(state.ties, table, kind.args.get("using"), reads(kind, table))
     elements = [element.this.this for element in kind.expressions]
     simple = [fold(e.this) for e in elements if isinstance(e, exp.Column) and not e.table]
     labels = [
@@ -290,19 +293,6 @@ def add_foreign(
     state.ties.referenced.add(key)
 
 
-def default_names(value: exp.Expression) -> int:
-    """Number of objects that a default names and depends on: the sequence of nextval('…')."""
-    found = 0
-    for call in value.find_all(exp.Anonymous):
-        arguments = call.expressions
-        if str(call.this).lower() in ("nextval", "currval") and len(arguments) == 1:
-            inner = arguments[0].this if isinstance(arguments[0], exp.Cast) else arguments[0]
-            found += isinstance(inner, exp.Literal) and bool(inner.is_string)
-    return found
-
-
-# functions that return a different value for each row: if a column is added with such a default,
-# its values are written at once
 def column(
     state: Known, table: Table, element: exp.ColumnDef, repeated: RepeatedKeys = NONE
 ) -> Column | None:
@@ -324,6 +314,8 @@ def column(
         new_column = table.columns[at]
     else:
         new_column = _new_column(state, name, kind)
+        if state.types.collated(kind):
+            note_dependencies(state.ties, table)
         table.columns.append(new_column)  # constraints after it may use it
     later: list[tuple[exp.Expression | None, exp.Expression, set[str]]] = []
     for constraint in element.args.get("constraints") or ():
@@ -392,11 +384,7 @@ def _with_constraint(
     if not isinstance(found, gx.ColumnStorage):
         note_outer(state.types, state.ties, table, found.this)
     if isinstance(found, exp.DefaultColumnConstraint):
-        return replace(
-            new_column,
-            default=new_column.stores_null or not isinstance(found.this, exp.Null),
-            named=default_names(found.this),
-        )
+        return with_default(state.types, state.ties, table, new_column, found.this)
     if isinstance(found, gx.GeneratedConstraint):
         if found.args.get("identity"):
             return replace(new_column, serial="identity", not_null=True, own_not_null=True)
@@ -465,6 +453,8 @@ def constraint(
             traits=traits,
         )
         note_key(state.ties, table, columns)
+        if kind.args.get("overlaps"):
+            note_classes(state.ties, table, exp.to_identifier("gist"), columns)
     elif isinstance(kind, gx.KeyConstraint) and kind.args.get("kind") == "NOT NULL":
         require(table, (fold(kind.args.get("index")),), alone="NO INHERIT" in traits)
     elif isinstance(kind, gx.CheckConstraint):
@@ -501,7 +491,11 @@ def define(
         ]
         table.columns += [c for name, c in from_parent.items() if name not in have]
         there = {x.name for x in table.checks}
-        if any(x.name in there for x in parent.checks):
+        if any(x.name in there for x in parent.checks) or any(
+            c.default and c.named != from_parent[c.name].named
+            for c in table.columns
+            if c.name in have and c.name in from_parent
+        ):
             table.leave_out(SEVERAL_PARENTS)
         table.checks += [
             replace(c, own=False) for c in parent.checks if c.name not in there and not c.alone
@@ -520,7 +514,7 @@ def define(
                 merged = replace(
                     new_column,
                     not_null=new_column.not_null or before.not_null,
-                    default=new_column.default or before.default,
+                    default=new_column.default or (before.default and not has_default(element)),
                     named=new_column.named if new_column.default else before.named,
                 )
                 table.columns = [merged if c.name == merged.name else c for c in table.columns]
@@ -532,9 +526,23 @@ def define(
             copied += table.indexes[had:]
     for element in constraints:
         constraint(state, table, element, table.unknown, repeated)
+    _read_later_columns(state, table, elements)
     own = {k.simple for k in table.indexes if k not in copied}
     if state.edition.greenplum and any(k.simple in own for k in copied):
         table.unknown.append("whether an index of LIKE and a constraint are one")
+
+
+def _read_later_columns(state: Known, table: Table, elements: Iterable[exp.Expression]) -> None:
+    """Complete what generated columns read: an expression can use columns written after it."""
+    for one in [c for e in elements for c in e.find_all(gx.GeneratedConstraint)]:
+        element = one.find_ancestor(exp.ColumnDef)
+        if element is not None and not one.args.get("identity"):
+            note_outer(state.types, state.ties, table, one.this)
+            read, name = reads(one.this, table), fold(element.this)
+            table.columns = [
+                replace(c, named=len(read), generated=read) if c.name == name else c
+                for c in table.columns
+            ]
 
 
 def _copy_indexes(source: Table, table: Table) -> None:
@@ -665,6 +673,8 @@ def index_key(
             labels.append(simple[-1])
         else:
             read |= reads(value, table)
+            if value.find(exp.Star) is not None:  # the whole row
+                note_dependencies(state.ties, table)
             labels.append(str(value.this).lower() if isinstance(value, exp.Anonymous) else "expr")
     if not name:
         used = {k.name for k in table.indexes}

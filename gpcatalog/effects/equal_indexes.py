@@ -39,6 +39,8 @@ def _bare(node: exp.Expression) -> exp.Expression:
 def column_of(node: exp.Expression) -> str | None:
     """The column of an element of an index, with or without parentheses; None for an expression."""
     bare = _bare(node)
+    while isinstance(bare, gx.Predicate) and bare.args.get("words") == "COLLATE":
+        bare = _bare(bare.this)  # a column with a collation is not an expression
     return fold(bare.this) if isinstance(bare, exp.Column) and not bare.table else None
 
 

@@ -162,6 +162,12 @@ def like_of(columns: Iterable[str], unique: bool, method: str = "btree") -> str:
     return f"{unique}{'' if method == 'btree' else f'USING {method} '}({names})"
 
 
+def _key_columns(like: str) -> str:
+    """The columns of a primary key or unique constraint, from `Key.like`; "" for others."""
+    kind = next((k for k in ("primary key ", "unique ") if like.startswith(k)), "")
+    return like.removeprefix(kind) if kind else ""
+
+
 WITHOUT_OVERLAPS = " without overlaps"  # suffix of `Key.like` for such a key
 
 
@@ -243,6 +249,17 @@ class Key:
             return False  # it has INCLUDE columns, so only an equal constraint fits
         return own.like.startswith(("primary key", "unique")) and self.like == like_of(
             own.simple, True
+        )
+
+    def fits_key(self, own: Key) -> bool:
+        """Whether a primary key of a partition has the columns of this unique constraint of its
+        table, or the reverse.
+        """
+        return (
+            self.constraint
+            and own.constraint
+            and not own.of
+            and _key_columns(own.like) == _key_columns(self.like) != ""
         )
 
     def may_fit(self, own: Key) -> bool:

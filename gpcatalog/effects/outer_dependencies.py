@@ -88,8 +88,13 @@ def note_key(ties: Ties, table: Table, names: Iterable[str]) -> None:
 
 def note_dependencies(ties: Ties, table: Table) -> None:
     """Note that a table has dependencies that are not counted."""
-    table.leave_out(DEPENDENCIES)
-    ties.not_counted.append(DEPENDENCIES)
+    note_left_out(ties, table, DEPENDENCIES)
+
+
+def note_left_out(ties: Ties, table: Table, reason: str) -> None:
+    """Note rows of a table that are not counted, for this and later statements."""
+    table.leave_out(reason)
+    ties.not_counted.append(reason)
 
 
 def note_inherited(ties: Ties, table: Table, parent: Table) -> None:
@@ -207,6 +212,17 @@ def without_class(method: exp.Expression | None, kind: str) -> bool:
     uses the class of an extension.
     """
     return kind in _WITHOUT_CLASS.get(fold(method), ())
+
+
+def note_classes(
+    ties: Ties, table: Table, method: exp.Expression | None, names: Iterable[str]
+) -> None:
+    """Note that a constraint with an index of this access method uses operator classes of an
+    extension for some of these columns.
+    """
+    known = {c.name: c.type for c in table.columns}
+    if any(without_class(method, known.get(name, "")) for name in names):
+        note_dependencies(ties, table)
 
 
 def _names_object(cast: exp.Cast) -> bool:

@@ -89,6 +89,42 @@ class Presence:
             if name in table.sequence_names:
                 yield "sequence"
 
+    def another_kind(self, tree: exp.Expression, schema: str, name: str, kind: str = "") -> bool:
+        """Whether a statement has IF NOT EXISTS and finds a permanent relation that is not of this
+        kind: nothing is created.
+        """
+        optional = tree.args.get("exists") or tree.args.get("if_not_exists")
+        return bool(optional) and bool(set(self.permanent(schema, name)) - {kind})
+
+    def permanent(self, schema: str, name: str) -> Iterator[str]:
+        """The kinds of the relations of that name, unless a temporary table has it, too."""
+        state = self.state
+        temporary = state.tables.get(("", name))
+        if temporary is not None and temporary.temporary:
+            return
+        keys = [(s, name) for s in (("", "public") if schema in ("", "public") else (schema,))]
+        for kind, known in (
+            ("table", state.tables),
+            ("partition", state.leaf_of),
+            ("view", state.views),
+            ("sequence", state.sequences),
+        ):
+            if any(key in known for key in keys):
+                yield kind
+        definition = state.types.definitions.get(name)
+        if (
+            definition is not None
+            and definition.columns is not None
+            and _same_schema(schema or "public", definition.schema)
+        ):
+            yield "composite type"
+        if name in state.index_names:  # most names are not those of an index
+            tables = (
+                t for t in state.tables.values() if _same_schema(schema or "public", t.schema)
+            )
+            if any(key.name == name for table in tables for key in (*table.indexes, *table.only)):
+                yield "index"
+
     def _absent(self, name: str) -> bool:
         """Return False for an object that no statement has created. Raises Unknown if it may exist
         anyway.

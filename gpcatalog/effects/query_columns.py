@@ -136,6 +136,8 @@ def columns_of(
             if owner not in scope:
                 raise Unknown(f"columns of {owner}")
             found += scope[owner]
+        elif isinstance(target, exp.Dot) and isinstance(target.expression, exp.Star):
+            raise Unknown("columns of a composite value")  # (expression).*
         else:
             found.append(_typed(state, target, scope))
     return found
@@ -535,7 +537,7 @@ def _call_result(state: SchemaState, node: exp.Expression, scope: Scope) -> Colu
     if name in (*syntax, "max", "min") and not own:
         types = {(c.type, c.typmod) for c in (_typed(state, a, scope) for a in node.expressions)}
         kind, typmod = _common(types)
-        return Column(name, kind, typmod if name == "coalesce" else -1)
+        return Column(name, kind, typmod if name in syntax else -1)
     if name in _SUMS and len(node.expressions) == 1 and not own:
         return Column(name, _SUMS[name].get(_typed(state, node.expressions[0], scope).type, ""))
     if own:
@@ -553,14 +555,15 @@ def _call_result(state: SchemaState, node: exp.Expression, scope: Scope) -> Colu
 
 
 def _case(state: SchemaState, node: exp.Case, scope: Scope) -> Column:
-    """The column of a CASE; its type is known if all its results have the same type."""
-    types = {
-        (c.type, c.typmod) for c in (_typed(state, b.args["true"], scope) for b in node.args["ifs"])
-    }
-    if node.args.get("default") is not None and not isinstance(node.args["default"], exp.Null):
-        last = _typed(state, node.args["default"], scope)
-        types.add((last.type, last.typmod))
-    return Column("case", *_common(types))
+    """The column of a CASE; its type is known if all its results have the same type.
+
+    A missing ELSE is NULL, which has no length: then the result has none.
+    """
+    results = [*(b.args["true"] for b in node.args["ifs"]), node.args.get("default")]
+    values = [r for r in results if r is not None and not isinstance(r, exp.Null)]
+    types = {(c.type, c.typmod) for c in (_typed(state, value, scope) for value in values)}
+    kind, typmod = _common(types)
+    return Column("case", kind, typmod if len(values) == len(results) else -1)
 
 
 def _common(types: set[tuple[str, int]]) -> tuple[str, int]:

@@ -14,6 +14,7 @@ from gpcatalog.effects.definition import constraint_names
 from gpcatalog.effects.equal_indexes import column_of
 from gpcatalog.effects.expansion import levels_of
 from gpcatalog.effects.keys import Key, fold, qualified
+from gpcatalog.effects.presence import Presence
 from gpcatalog.effects.query_columns import columns_of
 from gpcatalog.effects.refused_partitions import add_partition, attach, bound_problem, split
 from gpcatalog.effects.relations import Table
@@ -143,7 +144,7 @@ def _may_exist(state: SchemaState, name: exp.Expression) -> bool:
     return (
         state.existing is not None
         or bool(state.created.get(plain))
-        or any(key[1] == plain for key in state.views)
+        or any(Presence(state).permanent(qualified(name)[0], plain))
     )
 
 

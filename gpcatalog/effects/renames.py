@@ -59,13 +59,17 @@ def rename_reads(state: SchemaState, names: dict[tuple[str, str], tuple[str, str
 def move_schema(state: SchemaState, old: str, new: str) -> None:
     """Change the schema of all tables to its new name, also in the objects that refer to them."""
 
+    temporary = {key for key, table in state.tables.items() if table.temporary}
+    # before search_path is set, public is ""
+    names = {old, ""} if old == "public" else {old}
+
     def named(key: tuple[str, str]) -> tuple[str, str]:
-        return (new if key[0] == old else key[0]), key[1]
+        return (new if key[0] in names and key not in temporary else key[0]), key[1]
 
     state.before |= {named(key) for key in state.before}
     for table in list(state.tables.values()):
         state.forget(table, moved=True)
-        table.schema = new if table.schema == old else table.schema
+        table.schema = named((table.schema, table.name))[0]
         table.own_children = [named(key) for key in table.own_children]
         table.inherits = tuple(named(key) for key in table.inherits)
         table.parent = None if table.parent is None else named(table.parent)

@@ -26,7 +26,7 @@ from gpcatalog.effects.live_catalog import LiveCatalog
 from gpcatalog.effects.outer_dependencies import FOREIGN, OF_PARTITIONS, note_taken_over
 from gpcatalog.effects.partition_lookup import path_to
 from gpcatalog.effects.refusals import refusal
-from gpcatalog.effects.relations import Partition, Size, Table, View, index_rows
+from gpcatalog.effects.relations import Partition, Table, View, index_rows
 from gpcatalog.effects.session import Defaults
 from gpcatalog.effects.straight_code import Routine, forget_routines
 from gpcatalog.effects.ties import Ties, keys_of_partitions
@@ -66,6 +66,7 @@ class SchemaState:
         # (schema, name) of a partition → of its table
         self.leaf_of: dict[tuple[str, str], tuple[str, str]] = {}
         self.unknown_indexes: set[str] = set()  # names of indexes of unknown tables
+        self.index_names: set[str] = set()  # written names of indexes, also of dropped ones
         self.sequences: set[tuple[str, str]] = set()
         self.unlogged_sequences: set[tuple[str, str]] = set()
         self.owned_once: set[tuple[str, str]] = set()  # sequences that a table owns or has owned
@@ -88,7 +89,7 @@ class SchemaState:
         self.lost_temporary = False  # a table got the name of a temporary table
         # opaque: code ran that is not read; extended: an extension may have created objects of any
         # name; perhaps: a statement may not have run, or ran in another database
-        self.opaque = self.extended = self.perhaps = False
+        self.opaque = self.extended = self.perhaps = self.in_transaction = False
         self.views: dict[tuple[str, str], View] = {}  # also external and foreign tables
         self.ties = Ties()
         self.before: set[tuple[str, str]] = set()  # tables that existed before the script
@@ -100,7 +101,6 @@ class SchemaState:
         self.outer_defaults: Defaults | None = (
             None  # the settings without those of SET LOCAL, while a transaction is open
         )
-        self.in_transaction = False
         self.marks: list[Mark] = []
         self.savepoints: list[tuple[str, Mark | None]] = []  # with the marks of rolled back ones
         self.at_commit: list[tuple[str, str]] = []  # tables ON COMMIT DROP
@@ -171,8 +171,14 @@ class SchemaState:
 
     def _known(self, schema: str, name: str) -> Table | None:
         temporary = self.tables.get(("", name))
-        if schema in ("", "pg_temp") and temporary is not None and temporary.temporary:
-            return temporary
+        if temporary is not None and not temporary.temporary:
+            temporary = None
+        before = () if schema else self.defaults.before_temporary
+        if schema in ("", "pg_temp") and temporary is not None:
+            first = (
+                t for s in before if (t := self.tables.get((s, name))) not in (None, temporary)
+            )
+            return next(first, temporary)
         places = (schema,) if schema else self._places
         found = next((t for s in places if (t := self.tables.get((s, name))) is not None), None)
         if found is not None or (not schema and self.path):
@@ -476,14 +482,16 @@ class SchemaState:
             else None
         )
 
-    def take_over(self, partition: Table, key: Key) -> bool:
+    def take_over(self, partition: Table, key: Key, *, any_key: bool = False) -> bool:
         """Make an index of a partition, with those of its partitions, part of this index of the
         table; return whether there is one that fits.
+
+        any_key: a primary key and a unique constraint fit each other
         """
         if key.exclusion and self.edition.base >= 19:  # exclusion constraints are not compared
             return False
         for at, own in enumerate(partition.indexes):
-            if key.fits(own):
+            if key.fits(own) or (any_key and key.fits_key(own)):
                 top = key.of or key.name
                 if own.constraint > key.constraint:
                     note_taken_over(self.ties, partition)
@@ -508,14 +516,14 @@ class SchemaState:
                 replace(key, of=new) if key.of == old else key for key in partition.indexes
             ]
 
-    def has_index(self, table: Table, key: Key) -> bool:
+    def has_index(self, table: Table, key: Key, *, any_key: bool = False) -> bool:
         """Whether a table has an index that fits this one, so that ATTACH PARTITION makes it part
-        of it.
+        of it. any_key: as in `take_over`
 
         An invalid index (of a partitioned table whose partitions do not all have it) does not
         become part of it, except on Greenplum 7.0, which is older than PostgreSQL 12.16.
         """
-        own = next((k for k in table.indexes if key.fits(k)), None)
+        own = next((k for k in table.indexes if key.fits(k) or (any_key and key.fits_key(k))), None)
         if own is None:
             return False
         if self.edition.greenplum:
@@ -526,16 +534,6 @@ class SchemaState:
             if child.parent == (table.schema, table.name)
         ]
         return all(any(k.of == own.name for k in child.indexes) for child in partitions)
-
-    def live_size(self, table: Table) -> Size | None:
-        """The size of a table of the baseline with its partitions at the time of the snapshot; None
-        for other tables.
-        """
-        found = table.total_size()
-        for child in self.partitions_of(table) if found is not None else ():
-            child_size = child.total_size()
-            found = found if found is None or child_size is None else found + child_size
-        return found
 
     def inheriting(self, table: Table) -> list[Table]:
         """Tables that inherit from a table, each once, parents first."""

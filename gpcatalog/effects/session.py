@@ -26,6 +26,9 @@ SETTINGS = (
 )
 
 
+_SYSTEM_SCHEMAS = ("$user", "pg_catalog", "pg_temp", "information_schema")
+
+
 @dataclass(frozen=True)
 class Defaults:
     """Settings that determine the storage and schema of new tables, as text; "" is the server's
@@ -75,12 +78,20 @@ class Defaults:
     @property
     def path(self) -> list[str]:
         """The schemas of search_path, without system schemas; empty if it is not set."""
+        return [n for n in self._listed if n not in _SYSTEM_SCHEMAS]
+
+    @property
+    def before_temporary(self) -> list[str]:
+        """The schemas that search_path contains before pg_temp; empty if it does not contain
+        pg_temp, which is then searched first.
+        """
+        names = self._listed
+        return names[: names.index("pg_temp")] if "pg_temp" in names else []
+
+    @property
+    def _listed(self) -> list[str]:
         names = (name.strip().strip('"') for name in self.values.get("search_path", "").split(","))
-        return [
-            n
-            for n in names
-            if n and n not in ("$user", "pg_catalog", "pg_temp", "information_schema")
-        ]
+        return [name for name in names if name]
 
     def with_(self, changes: dict[str, str], *, later: bool = False) -> Defaults:
         """The settings with these changes; an empty value is the server's own default."""

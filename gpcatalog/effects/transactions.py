@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.hidden_code import HiddenCode, note_commit
+from gpcatalog.effects.handlers.views import drop_dependent_views
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.relations import Table, View
 from gpcatalog.effects.session import Defaults, chains, commits, reverse
@@ -69,8 +70,10 @@ def transaction(state: SchemaState, tree: exp.Expression, kind: str, rolled_back
         for key in state.at_commit:
             if key in state.tables:
                 effect.verb = "drop"
-                for one in (state.tables[key], *state.partitions_of(state.tables[key])):
+                family = (state.tables[key], *state.partitions_of(state.tables[key]))
+                for one in family:
                     state.drop(one, effect)
+                drop_dependent_views(state, {(t.schema, t.name) for t in family}, effect)
     elif state.marks:
         effect = roll_back(state, state.marks[0])
     elif state.in_transaction:

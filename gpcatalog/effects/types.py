@@ -77,6 +77,14 @@ def _varies(node: exp.Expression) -> bool | None:
     return False if volatile(node) is False else None
 
 
+def _has_collation(tree: exp.Expression) -> bool:
+    """Whether CREATE DOMAIN sets a collation on which columns depend."""
+    return any(
+        isinstance(one.args.get("kind"), exp.CollateColumnConstraint)
+        for one in tree.args.get("constraints") or ()
+    )
+
+
 def _has_constraint(tree: exp.Expression) -> bool:
     """Whether CREATE DOMAIN defines a constraint."""
     return any(
@@ -93,10 +101,14 @@ class Types:
     definitions: dict[str, DefinedType] = field(default_factory=dict)
     several: set[str] = field(default_factory=set)  # names that several types of a script have
     mixed: set[str] = field(default_factory=set)  # those for which one type is composite
+    # domains whose collation or operator classes are not the server's own
+    outer_orders: set[str] = field(default_factory=set)
 
     def copy(self) -> Types:
         """An independent copy of the types."""
-        return Types(dict(self.definitions), set(self.several), set(self.mixed))
+        return Types(
+            dict(self.definitions), set(self.several), set(self.mixed), set(self.outer_orders)
+        )
 
     def create(self, tree: exp.Expression, path: str = "") -> int | None:
         """Apply CREATE TYPE or CREATE DOMAIN, in schema `path` if none is written. Returns the
@@ -124,6 +136,9 @@ class Types:
         if isinstance(kind, exp.Expression):  # a domain
             own, typmod = catalog_type(kind)
             base = self.resolved(own, typmod)[0]
+            self.outer_orders.discard(name)
+            if self.from_extension(kind) or self.collated(kind) or _has_collation(tree):
+                self.outer_orders.add(name)
             # a column of a domain has no typmod: a variable length has no limit
             self.definitions[name] = DefinedType(
                 base if not base or not toast.toastable(base) else "text",
@@ -257,7 +272,22 @@ class Types:
         while isinstance(kind, exp.DataType) and kind.this == exp.DType.ARRAY and kind.expressions:
             kind = kind.expressions[0]
         name = catalog_type(kind)[0]
-        return name not in self.definitions and self.outer_name(name)
+        return name in self.outer_orders or (name not in self.definitions and self.outer_name(name))
+
+    def collated(self, kind: exp.Expression) -> bool:
+        """Whether a type, or the element type of an array, is a domain on whose collation a column
+        may depend.
+        """
+        while isinstance(kind, exp.DataType) and kind.this == exp.DType.ARRAY and kind.expressions:
+            kind = kind.expressions[0]
+        return catalog_type(kind)[0] in self.outer_orders
+
+    def of_rows(self) -> bool:
+        """Whether a domain of the script may have a constraint that uses columns of a table."""
+        return any(
+            d.columns is None and d.constrained is True and d.base in ("", "record")
+            for d in self.definitions.values()
+        )
 
     def outer_name(self, name: str) -> bool:
         """Whether a type is not one of the server's own, by its name as `catalog_type` returns

@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from gpcatalog.capacity.model import Instance
 from gpcatalog.capacity.toast import toastable
-from gpcatalog.effects.definition import column, default_names, require
+from gpcatalog.effects.column_defaults import with_default
+from gpcatalog.effects.definition import column, require
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.expansion import catalog_type, sized
 from gpcatalog.effects.handlers.actions import acts, affected_tables, losing, unknown_toast
@@ -18,12 +19,15 @@ from gpcatalog.effects.handlers.sequences import drop_sequence, note_defaults
 from gpcatalog.effects.handlers.views import doubt_views
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.outer_dependencies import (
+    FOREIGN,
     SEVERAL_PARENTS,
+    STATISTICS,
     note_dependencies,
     note_outer,
 )
 from gpcatalog.effects.relations import Table
-from gpcatalog.effects.rewrites import ENCODINGS, NEW_COLUMN, by_new_column
+from gpcatalog.effects.rewrites import ENCODINGS, NEW_COLUMN, by_new_column, by_type
+from gpcatalog.effects.ties import keys_of_partitions
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -47,7 +51,7 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
             had_toast = one.needs_toast(state.edition)
             if state.edition.classic and _columnar(one) and _writes_all(one, effect):
                 unknown.append("rewrite of a column-oriented table")
-            before = len(one.columns), len(one.indexes), len(one.checks)
+            before = len(one.foreign), len(one.indexes), len(one.checks)
             new_column = column(state, one, action.this)
             if new_column is None:
                 continue
@@ -64,6 +68,7 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
                 new_column = one.columns[-1] = new_column.of_partition()
             if child:
                 del one.indexes[before[1] :]  # keys are not inherited
+                del one.foreign[before[0] :]
             if rewrites and state.edition.base < 11:
                 effect.rewritten = True
             loses_toast = one.toasted and not one.columns_call_for_toast(state.edition)
@@ -198,10 +203,13 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
             t for t in state.inheriting(table) if (table.schema, table.name) in t.inherits
         ]:
             child.columns = [replace(c, local=True) if c.name == name else c for c in child.columns]
-    if any(SEVERAL_PARENTS in one.not_counted for one in family):
-        effect.minor.append(SEVERAL_PARENTS)
+    for reason in (SEVERAL_PARENTS, STATISTICS):
+        if any(reason in one.not_counted for one in family):
+            effect.minor.append(reason)
     cascade = str(action.args.get("behavior") or "") == "CASCADE"
     names = {(t.schema, t.name) for t in family} if cascade else set()
+    if cascade and state.types.of_rows():
+        effect.minor.append("constraints of domains")
     if cascade and state.views:  # views can read a partition
         names |= {(p.schema or table.schema, p.name) for p in table.relations()}
     if cascade and doubt_views(state, names, "views dropped by CASCADE"):
@@ -219,7 +227,7 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
             if any(above not in state.tables for above in one.inherits):
                 effect.add_unknown("column inherited from another parent")
             if not any(c.name == name for c in one.columns):
-                if not action.args.get("exists"):
+                if not action.args.get("if_exists"):
                     effect.add_unknown(f"unknown column {name}")
                 continue
             # existing relations keep their TOAST relation; partitions that are created later may
@@ -256,26 +264,33 @@ def drop_references(state: SchemaState, table: Table, gone: set[str], effect: Ef
             f for f in other.foreign if f.target != key or not gone & set(f.to or table.primary_key)
         ]
         if len(kept) < len(other.foreign):
+            if keys_of_partitions(state, other):
+                effect.minor.append(FOREIGN)
             with state.changing(effect, other):
                 other.foreign = kept
 
 
 def _retype(
-    state: SchemaState, table: Table, at: int, kind: exp.Expression, effect: Effect
+    state: SchemaState, table: Table, at: int, action: exp.Expression, effect: Effect
 ) -> None:
     """Change the type of a column."""
+    kind, old = action.args["kind"], table.columns[at]
     called = table.needs_toast(state.edition) and not table.toasted
     new, typmod = state.types.resolved(*catalog_type(kind))
     if not new:
         effect.add_unknown(f"unknown type of {table.columns[at].name} (TOAST relation)")
-    if table.toasted or table.toast_doubt:
-        effect.add_unknown(table.toast_doubt or "TOAST relation after a rewrite")
     own = state.types.outer(kind)
-    if table.columns[at].default and (own or table.columns[at].own_type):
+    if old.default and (own or old.own_type):
         note_dependencies(state.ties, table)  # the cast of the default is kept
-    table.columns[at] = replace(
-        table.columns[at], type=new, typmod=typmod, own_type=own, sized=sized(kind)
-    )
+    table.columns[at] = replace(old, type=new, typmod=typmod, own_type=own, sized=sized(kind))
+    if table.toasted or table.toast_doubt:
+        rewrites = None
+        if not (table.toast_doubt or own or old.own_type or state.edition.greenplum):
+            rewrites = by_type(old, table.columns[at], action.args.get("using"))
+        if rewrites is None or (not rewrites and len(effect.actions) > 1):
+            effect.add_unknown(table.toast_doubt or "TOAST relation after a rewrite")
+        elif rewrites:  # it keeps a TOAST relation only if a column needs one
+            table.toasted = False
     if called and not table.needs_toast(state.edition):
         table.toasted = False  # a change to a type of fixed length is always a rewrite
 
@@ -284,6 +299,20 @@ def _required(table: Table, name: str) -> tuple[bool, bool]:
     """Whether a column is NOT NULL, and whether by the table's own constraint."""
     found = next((c for c in table.columns if c.name == name), None)
     return (found.not_null, found.own_not_null) if found is not None else (False, False)
+
+
+def drop_not_null(state: SchemaState, family: list[Table], name: str, effect: Effect) -> None:
+    """Drop the NOT NULL constraint of a column of the first table, and of the others that only
+    inherit it.
+    """
+    nullable = losing(family, lambda t: _required(t, name)[0], lambda t: _required(t, name)[1])
+    with state.changing(effect, *family):
+        for one in family:
+            if (one.schema, one.name) in nullable:
+                one.columns = [
+                    replace(c, not_null=False, own_not_null=False) if c.name == name else c
+                    for c in one.columns
+                ]
 
 
 @acts("AlterColumnAction")
@@ -302,9 +331,9 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
         effect.add_unknown(f"unknown column {name}")
         return
     family = affected_tables(state, table, action)
-    nullable = set()
     if form == "DROP NOT NULL":
-        nullable = losing(family, lambda t: _required(t, name)[0], lambda t: _required(t, name)[1])
+        drop_not_null(state, family, name, effect)
+        return
     with state.changing(effect, *family):
         for one in family:
             if kind is not None:
@@ -314,11 +343,8 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                     continue
                 if action.args.get("default") is not None:
                     value = action.args["default"]
-                    null = isinstance(value, exp.Null)
                     note_outer(state.types, state.ties, one, value)
-                    one.columns[at] = replace(
-                        c, default=c.stores_null or not null, named=default_names(value)
-                    )
+                    one.columns[at] = with_default(state.types, state.ties, one, c, value)
                 elif form == "DROP DEFAULT":
                     one.columns[at] = replace(c, default=False, named=0)
                 elif action.args.get("storage") is not None:
@@ -331,18 +357,19 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                     one.columns[at] = replace(c, plain=plain)
                 elif form == "SET NOT NULL":
                     require(one, (name,), own=one is table)
-                elif form == "DROP NOT NULL" and (one.schema, one.name) in nullable:
-                    one.columns[at] = replace(c, not_null=False, own_not_null=False)
                 elif kind is not None:
-                    _retype(state, one, at, kind, effect)
+                    _retype(state, one, at, action, effect)
                 elif form.startswith("ADD GENERATED"):
+                    if one is not table and not one.parent:
+                        continue  # child tables do not inherit it
                     if c.serial and one is table:
                         effect.add_unknown("existing sequence of the column")
                     one.columns[at] = replace(
                         c, serial="identity" if one is table else "", identity=one is not table
                     )
                 elif form.startswith("DROP IDENTITY"):
-                    one.columns[at] = replace(c, serial="", identity=False)
+                    if one is table or one.parent:  # child tables keep their own
+                        one.columns[at] = replace(c, serial="", identity=False)
                 elif form.startswith("DROP EXPRESSION"):
                     one.columns[at] = replace(c, default=False, named=0, generated=frozenset())
 

@@ -20,7 +20,7 @@ from gpcatalog.effects.handlers.indexes import doubt_equality
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.views import drop_dependent_views
 from gpcatalog.effects.keys import Check, child_name, fold, like_of
-from gpcatalog.effects.outer_dependencies import FOREIGN, TEMPLATE
+from gpcatalog.effects.outer_dependencies import FOREIGN, OF_BOUNDS, TEMPLATE
 from gpcatalog.effects.partition_lookup import locate
 from gpcatalog.effects.refused_partitions import note_bound
 from gpcatalog.effects.rejoin import rejoin
@@ -525,7 +525,11 @@ def _attach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
             for one in (child, *state.partitions_of(child)):
                 if any(one is x for x in settled):
                     continue
-                if state.has_index(one, key) and state.take_over(one, key):
+                # before PostgreSQL 18, a unique constraint can become part of a primary key
+                any_key = state.edition.base < 18
+                if state.has_index(one, key, any_key=any_key) and state.take_over(
+                    one, key, any_key=any_key
+                ):
                     settled += state.partitions_of(one)
                 else:
                     one.indexes.append(key.for_partition(one))
@@ -558,6 +562,11 @@ def _detach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
                 effect.minor.append("constraints kept by the detached table")
             else:
                 child.checks.append(Check(check_name(child, read), frozenset(read)))
+            if child.checks[1:] or child.partitioned:
+                # a CHECK constraint that implies the bound is enough; partitions inherit it
+                effect.minor.append(OF_BOUNDS)
+                for one in (child, *state.partitions_of(child)):
+                    one.leave_out(OF_BOUNDS)
         child.parent = None
         own_constraints(child)
         child.array_missing = (
@@ -572,6 +581,10 @@ def _detach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
     if state.edition.greenplum and (child.partitioned or child.levels):
         child.leave_out(TEMPLATE)
         effect.minor.append(TEMPLATE)
+    above: Table | None = table
+    while above is not None:  # the foreign keys of the tables above become its own
+        child.foreign += above.foreign
+        above = state.tables.get(above.parent) if above.parent is not None else None
     state.detach_indexes(child)
     key = (child.schema, child.name)
     table.own_children = [name for name in table.own_children if name != key]

@@ -26,12 +26,13 @@ from gpcatalog.effects.handlers.actions import (
     losing,
     own_constraints,
 )
-from gpcatalog.effects.handlers.alter_columns import set_oids
+from gpcatalog.effects.handlers.alter_columns import drop_not_null, set_oids
+from gpcatalog.effects.handlers.drops import drop_referencing
 from gpcatalog.effects.handlers.indexes import attach_index, owners_of_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.sequences import rename_sequence
 from gpcatalog.effects.handlers.views import alter_foreign, doubt_views
-from gpcatalog.effects.keys import Check, Key, fold, qualified
+from gpcatalog.effects.keys import Check, Key, fold, object_name, qualified
 from gpcatalog.effects.outer_dependencies import (
     DEPENDENCIES,
     FOREIGN,
@@ -116,6 +117,8 @@ def _pass(action: exp.Expression) -> int:
     then changes of types, then new columns, then all others.
     """
     if type(action).__name__ == "AlterColumnAction":
+        if str(action.args.get("form") or "").startswith("DROP "):
+            return 0
         return 1 if action.args.get("kind") is not None else 3
     if type(action).__name__ == "AddTableConstraint":  # keys before foreign keys
         references = isinstance(action.this.args.get("kind"), gx.ReferencesConstraint)
@@ -278,6 +281,7 @@ def _add_constraint(
         effect.add_unknown("constraint added to the parent ONLY")
         return
     new_keys: list[Key] = []
+    settled: list[Table] = []
     checks: list[Check] = []
     with state.changing(effect, *family):
         for one in family:
@@ -285,14 +289,18 @@ def _add_constraint(
                 _inherit_constraint(one, element, checks)
                 continue
             keys, before = len(one.indexes), len(one.checks)
+            own = {c.name for c in one.columns if c.own_not_null}
             constraint(state, one, element, unknown)
             if one is table:
                 new_keys, checks = one.indexes[keys:], one.checks[before:]
             else:
+                one.columns = [replace(c, own_not_null=c.name in own) for c in one.columns]
                 del one.indexes[keys:]
-                one.indexes += [
-                    key.for_partition(one) for key in new_keys if not state.take_over(one, key)
-                ]
+                for key in new_keys if not any(one is other for other in settled) else ():
+                    if state.take_over(one, key, any_key=True):
+                        settled += state.partitions_of(one)  # they keep those of that key
+                    else:
+                        one.indexes.append(key.for_partition(one))
     for reason in unknown:
         effect.add_unknown(reason)
 
@@ -361,12 +369,19 @@ def _drop_constraint(
     found_checks = [c for c in table.checks if c.name == name]
     found_keys = [f for f in table.foreign if f.name == name]
     if not (found or found_checks or found_keys):
-        if not action.args.get("exists"):
+        # names of NOT NULL constraints, which have rows since PostgreSQL 18, are not stored here
+        required = [c.name for c in table.columns if c.not_null and state.edition.base >= 18]
+        column = next((c for c in required if object_name(table.name, c, "not_null") == name), "")
+        if column:
+            drop_not_null(state, affected_tables(state, table, action), column, effect)
+        elif required or not action.args.get("if_exists"):
             effect.add_unknown(f"unknown constraint {name}")
         return
     if found_keys and keys_of_partitions(state, table):
         effect.minor.append(FOREIGN)
     family = affected_tables(state, table, action)
+    # ONLY does not keep the indexes of partitions
+    with_keys = [table, *state.partitions_of(table)] if found else []
     if found_checks and any(SEVERAL_PARENTS in one.not_counted for one in family):
         effect.minor.append(SEVERAL_PARENTS)
     unchecked = losing(family, lambda t: _check(t, name) is not None, lambda t: _owns(t, name))
@@ -376,13 +391,11 @@ def _drop_constraint(
         effect.minor.append(_ON_SEGMENTS)
     if len(family) == 1:  # ONLY: it becomes the children's own constraint
         _own_check([*state.partitions_of(table), *state.inheriting(table)], table, name)
-    with state.changing(effect, *family):
+    with state.changing(effect, *family, *(t for t in with_keys if t not in family)):
+        for one in with_keys:
+            dropped_keys = found if one is table else [k for k in one.indexes if k.of == name]
+            one.drop_keys(dropped_keys, state.edition)
         for one in family:
-            if found:
-                dropped_keys = (
-                    found if one is table else [key for key in one.indexes if key.of == name]
-                )
-                one.drop_keys(dropped_keys, state.edition)
             if (one.schema, one.name) in unchecked:
                 one.checks = [c for c in one.checks if c.name != name]
             one.foreign = [f for f in one.foreign if f.name != name]
@@ -391,9 +404,8 @@ def _drop_constraint(
         # a view that groups by the key and selects other columns depends on the key
         if doubt_views(state, keys, "views dropped by CASCADE"):
             effect.add_unknown("views dropped by CASCADE")
-        for other in state.tables.values():
-            if any(f.target == (table.schema, table.name) for f in other.foreign):
-                effect.add_unknown("foreign keys dropped by CASCADE")
+        for key in found:
+            drop_referencing(state, table, key, effect)
 
 
 _ON_SEGMENTS = "constraints that a table and its children have in common, on segments"
@@ -580,6 +592,9 @@ def _set_schema(state: SchemaState, table: Table, action: exp.Expression, effect
         # nothing depends on a system schema
         effect.minor.append("dependency on the schema")
         table.leave_out("dependency on the schema")
+    for sequence in list(table.owned):
+        if sequence in state.sequences:
+            rename_sequence(state, sequence, (fold(action.this), sequence[1]))
     move_table(state, table, fold(action.this), table.name)
 
 

@@ -27,12 +27,13 @@ from gpcatalog.effects.handlers.views import create_external, create_view
 from gpcatalog.effects.keys import Column, fold, qualified
 from gpcatalog.effects.outer_dependencies import (
     TEMPLATE,
-    foreign_collation,
+    element_depends,
     note_dependencies,
     note_inherited,
     note_key,
     note_outer,
 )
+from gpcatalog.effects.presence import Presence
 from gpcatalog.effects.query_columns import columns_of, read_names
 from gpcatalog.effects.refused_partitions import note_bound
 from gpcatalog.effects.relations import Table
@@ -85,6 +86,8 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
     there = state.existing_table(schema, plain) if tree.args.get("exists") else None
     if there is not None and there.temporary == temporary:
         return Effect(verb="create", table=there)
+    if not temporary and Presence(state).another_kind(tree, schema, plain):
+        return Effect(verb="create")
     table = Table(schema, plain, kind=str(kind), temporary=temporary)
     hidden = state.tables.get(("" if schema == "public" else schema, plain))
     if tree.args.get("exists") and hidden is not None and hidden.temporary != temporary:
@@ -184,7 +187,7 @@ def _note_partition_keys(state: SchemaState, table: Table, by: exp.Expression) -
     own = {c.name for c in table.columns if c.own_type and state.edition.classic}
     for key in by.find_all(gx.PartitionKey):
         note_outer(state.types, state.ties, table, key.this)
-        if foreign_collation(key.args.get("collate")):
+        if element_depends(key):
             note_dependencies(state.ties, table)
     for name in (fold(key) for key in by.expressions if isinstance(key, exp.Identifier)):
         note_key(state.ties, table, (name,))
@@ -256,6 +259,11 @@ def inherit_columns(state: SchemaState, table: Table, node: exp.Expression) -> l
         if parent is None or not parent.known:
             table.known = False
             table.unknown.append(f"unknown columns of {name.sql('greenplum')} (INHERITS)")
+            key = state.known_name(name, state.views)
+            if (
+                parent is None and key in state.views
+            ):  # a foreign table: its changes reach the table
+                state.views[key] = replace(state.views[key], columns=None, output=None)
             continue
         parents.append(parent)
         parent.inherited = True
@@ -302,7 +310,7 @@ def columns_of_query(
         return
     given = [fold(n.this if isinstance(n, exp.ColumnDef) else n) for n in names]
     found = [replace(c, name=given[i] if i < len(given) else c.name) for i, c in enumerate(found)]
-    if any(not c.type for c in found) or _types_may_differ(state, query):
+    if any(not c.type or c.outer_order for c in found) or _types_may_differ(state, query):
         note_dependencies(state.ties, table)
     table.columns = [
         Column(
@@ -322,7 +330,8 @@ def _types_may_differ(state: SchemaState, query: exp.Expression) -> bool:
     """
     sources = [t for name in query.find_all(exp.Table) if (t := state.find(name)) is not None]
     columns = [c for table in sources for c in table.columns]
-    mixed = query.find(exp.SetOperation, exp.Values) is not None or any(
+    changing = (exp.SetOperation, exp.Values, exp.Case, exp.Anonymous, gx.FunctionCall)
+    mixed = query.find(*changing) is not None or any(
         join.args.get("using") for join in query.find_all(exp.Join)
     )
     outer = bool(state.types.definitions) and (not sources or any(c.own_type for c in columns))

@@ -12,8 +12,10 @@ from gpcatalog.effects.handlers.indexes import drop_indexes
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import DROPPED, DROPS, NO_RELATIONS, drops, handles
 from gpcatalog.effects.handlers.views import drop_dependent_views
-from gpcatalog.effects.keys import qualified
+from gpcatalog.effects.keys import Key, qualified
+from gpcatalog.effects.outer_dependencies import FOREIGN
 from gpcatalog.effects.relations import Table
+from gpcatalog.effects.ties import keys_of_partitions
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -85,8 +87,33 @@ def drop_foreign_keys(state: SchemaState, targets: list[Table], effect: Effect) 
     for other in state.tables.values():
         kept = [k for k in other.foreign if k.target not in keys]
         if len(kept) < len(other.foreign):
+            if keys_of_partitions(state, other):
+                effect.minor.append(FOREIGN)
             with state.changing(effect, other):
                 other.foreign = kept
+
+
+def drop_referencing(state: SchemaState, table: Table, key: Key, effect: Effect) -> None:
+    """CASCADE: drop the foreign keys that reference a key of a table, which is already dropped."""
+    target = table.schema, table.name
+    columns = set(key.simple)
+    same = any(k.constraint and set(k.simple) == columns for k in table.indexes)
+    for other in state.tables.values():
+        found = [f for f in other.foreign if f.target == target]
+        if not found:
+            continue
+        if any(not f.to for f in found) and not key.like.startswith("primary key"):
+            found = [f for f in found if f.to]  # the others reference the primary key
+        dropped = [f for f in found if not f.to or set(f.to) == columns]
+        if not dropped:
+            continue
+        if same or not other.known or other.uncounted or keys_of_partitions(state, other):
+            effect.add_unknown("foreign keys dropped by CASCADE")
+            for one in (other, *state.partitions_of(other)):
+                one.uncounted = one.uncounted or "foreign keys dropped by CASCADE"
+            continue
+        with state.changing(effect, other):
+            other.foreign = [f for f in other.foreign if f not in dropped]
 
 
 @handles("Truncate")

@@ -12,6 +12,7 @@ from gpcatalog.effects.definition import index_key
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import has_only
 from gpcatalog.effects.keys import Key, fold, qualified
+from gpcatalog.effects.presence import Presence
 from gpcatalog.effects.relations import Partition, Table
 from gpcatalog.model.names import NAMEDATALEN
 
@@ -41,6 +42,9 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
     name = fold(tree.this.args.get("this"))
     if name and tree.args.get("exists") and owners_of_index(state, table.schema, name):
         return effect
+    if not table.temporary and Presence(state).another_kind(tree, table.schema, name):
+        return effect
+    state.index_names.add(name)
     if not has_only(target):
         state.separate_odd(table)
     family = [table, *state.partitions_of(table)]

@@ -14,7 +14,7 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import AFTER, DROPPED, MINOR
-from gpcatalog.effects.keys import qualified
+from gpcatalog.effects.keys import fold, qualified
 from gpcatalog.effects.outer_dependencies import DEPENDENCIES, FOREIGN, OF_PARTITIONS
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.ties import keys_of_partitions
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
 _TEMPORARY = "types and dependencies of relations in temporary schemas"
 _BEFORE = "rows in other catalogs of tables that were there before"
+_EXTENSION = "dependency on the extension"
+_SCHEMA = "dependency on the schema"
 # kinds of objects that are not used for types or defaults of columns
 _RELATIONS = ("TABLE", "VIEW", "MATERIALIZED VIEW", "FOREIGN TABLE", "EXTERNAL TABLE", "SEQUENCE")
 # objects that depend on a table and are dropped with it
 _CREATES_DEPENDENT = frozenset(
-    "CreateTrigger CreateRule CreatePolicy CreateStatistics CreateStatisticsUnnamed".split()
+    """CreateTrigger CreateRule CreatePolicy CreateStatistics CreateStatisticsUnnamed CreatePublication
+    AlterPublication""".split()
 )
 # actions that remove or add rows that are not counted with the table
 _CHANGING = frozenset(
@@ -52,9 +55,11 @@ def _concerned(state: SchemaState, effect: Effect) -> Iterator[Table]:
 def _note_dependents(state: SchemaState, tree: exp.Expression, kind: str) -> None:
     for name in tree.find_all(exp.Table, gx.RelationName):
         table = state.find(name)
+        for one in (table, *state.partitions_of(table)) if table is not None else ():
+            one.leave_out(MINOR[kind])
         if table is not None:
-            table.leave_out(MINOR[kind])
-        elif (hit := state.partition(*qualified(name))) is not None:
+            continue
+        if (hit := state.partition(*qualified(name))) is not None:
             hit[0].leave_out(MINOR[kind])
 
 
@@ -81,6 +86,12 @@ def note_other_rows(state: SchemaState, tree: exp.Expression, effect: Effect) ->
         _note_columns(state)
     if kind in _CREATES_DEPENDENT:
         _note_dependents(state, tree, kind)
+    if kind.startswith("Alter") and any(type(one).__name__ == "DependsOn" for one in tree.walk()):
+        found.append(_EXTENSION)
+    if kind in ("AlterFunction", "AlterAggregate") and any(
+        fold(name) == "pg_catalog" for name in tree.find_all(exp.Identifier)
+    ):
+        found.append(_SCHEMA)
     changes = {type(a).__name__ for a in effect.actions} & _CHANGING
     foreign = any(
         type(a).__name__ == "AddTableConstraint"

@@ -33,6 +33,9 @@ def create_graph(state: SchemaState, tree: exp.Expression) -> Effect:
     elements = [state.find(table) for table in tree.find_all(exp.Table) if table is not tree.this]
     if tree.args.get("temporary") or any(one is not None and one.temporary for one in elements):
         key = "pg_temp", key[1]
+    for one in elements:
+        if one is not None:
+            one.leave_out(_MINOR)
     state.views[key] = View(SYSTEM_COLUMNS, frozenset(), rule=False, typed=False)
     effect.add_rows({"pg_class": 1, "pg_attribute": SYSTEM_COLUMNS})
     return effect

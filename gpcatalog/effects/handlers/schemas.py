@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from gpcatalog.effects.certain import maybe_in_role_schema
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.drops import drop_foreign_keys
 from gpcatalog.effects.handlers.nodes import cascades
@@ -33,6 +34,10 @@ def _order(element: exp.Expression) -> int:
     """
     kind = "SEQUENCE" if "Sequence" in type(element).__name__ else element.args.get("kind")
     return _ELEMENTS.index(kind) if kind in _ELEMENTS else len(_ELEMENTS)
+
+
+# usual names of the role that runs scripts: search_path begins with the schema of that name
+_SUPERUSERS = ("postgres", "gpadmin")
 
 
 @handles("CreateSchema")
@@ -82,6 +87,8 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
             or (not new and not tree.args.get("exists"))
         ):
             effect.add_unknown(f"objects in schema {name}")
+        if name in _SUPERUSERS and maybe_in_role_schema(state, ""):
+            effect.add_unknown(f"objects in schema {name}, which may be that of the role")
         state.schemas.discard(name)
         state.schemas_gone.add(name)
         if not cascades(tree):
@@ -170,13 +177,14 @@ def rename_schema(state: SchemaState, tree: exp.Expression) -> Effect:
             if old in known:
                 known.discard(old)
                 known.add(fold(new))
-        for key in [k for k in state.views if k[0] == old]:
+        olds = {old, ""} if old == "public" else {old}  # "": before search_path is set
+        for key in [k for k in state.views if k[0] in olds]:
             state.views[fold(new), key[1]] = state.views.pop(key)
             rename_reads(state, {key: (fold(new), key[1])})
         for kind, definition in state.types.definitions.items():
-            if definition.schema == old:
+            if definition.schema in olds:
                 state.types.definitions[kind] = definition._replace(schema=fold(new))
-        for key in [k for k in state.sequences if k[0] == old]:
+        for key in [k for k in state.sequences if k[0] in olds]:
             rename_sequence(state, key, (fold(new), key[1]))
         move_schema(state, old, fold(new))
     return Effect()

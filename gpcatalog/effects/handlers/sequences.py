@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -11,8 +12,9 @@ from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
-from gpcatalog.effects.keys import fold
+from gpcatalog.effects.keys import fold, object_name
 from gpcatalog.effects.outer_dependencies import DEFAULTS
+from gpcatalog.effects.presence import Presence
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -31,6 +33,8 @@ def create_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
         return effect
     if name in state.sequences:
         return effect
+    if name[0] != "pg_temp" and Presence(state).another_kind(tree, *name, "sequence"):
+        return effect
     if tree.args.get("if_not_exists") and (
         state.existing is not None or state.may_be_created_by_code(name[1])
     ):
@@ -44,6 +48,35 @@ def create_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
         effect.add(instance, auxiliary_rows.sequence(state.edition, instance))
     set_owner(state, tree, name, effect)
     return effect
+
+
+def _separate(state: SchemaState, name: exp.Expression) -> tuple[str, str]:
+    """(schema, name) of a sequence; that of a serial column becomes a separate sequence, which the
+    column owns and its default uses.
+    """
+    key = state.known_name(name, state.sequences)
+    if key in state.sequences or state.existing is not None or state.unsure:
+        return key
+    found = [
+        (table, c)
+        for table in state.tables.values()
+        for c in table.columns
+        if c.serial == "serial"
+        and object_name(table.name, c.name, "seq") == key[1]
+        and table.known
+        and not (table.uncounted or table.former_sequences or table.unlogged or table.temporary)
+        and (table.schema == key[0] or {table.schema, key[0]} <= {"", "public"})
+    ]
+    if len(found) != 1:
+        return key
+    table, column = found[0]
+    key = table.schema, key[1]
+    table.columns = [replace(c, serial="") if c is column else c for c in table.columns]
+    table.owned.append(key)
+    table.owners[key] = column.name
+    state.owned_once.add(key)
+    state.sequences.add(key)
+    return key
 
 
 def _of_a_column(state: SchemaState, key: tuple[str, str]) -> bool:
@@ -90,7 +123,7 @@ def set_owner(
 def alter_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
     """ALTER SEQUENCE: a new owner, name or schema."""
     effect = Effect()
-    name = state.known_name(tree.this, state.sequences)
+    name = _separate(state, tree.this)
     set_owner(state, tree, name, effect)
     for action in tree.args.get("actions") or ():
         form = str(action.args.get("form") or "")
@@ -145,18 +178,23 @@ def note_defaults(state: SchemaState, effect: Effect) -> None:
 def drop_sequences(state: SchemaState, tree: exp.Expression) -> Effect:
     """DROP SEQUENCE."""
     effect = Effect()
+    keys = [(name, _separate(state, name)) for name in tree.args.get("names") or ()]
     if cascades(tree):
         if state.views or any(t.reads for t in state.tables.values()) or state.existing is not None:
             effect.add_unknown("views dropped by CASCADE")
         note_defaults(state, effect)
-    for name in tree.args.get("names") or ():
-        key = state.known_name(name, state.sequences)
+    for name, key in keys:
         if key not in state.sequences:
             if tree.args.get("exists") and not state.opaque and not _of_a_column(state, key):
                 continue  # as with DROP TABLE IF EXISTS
             _of_a_column(state, key)
             effect.add_unknown(f"unknown sequence {name.sql('greenplum')}")
             continue
+        for table in state.tables.values() if key in state.owned_once else ():
+            if key in table.owned:
+                table.owned.remove(key)
+                table.owners.pop(key, None)
+                effect.add_rows({"pg_depend": -1})
         drop_sequence(state, key, effect)
     return effect
 

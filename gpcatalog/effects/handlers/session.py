@@ -84,4 +84,9 @@ def _drop_temporary(state: SchemaState, effect: Effect, *, all_of_it: bool) -> N
         drop_view(state, key, effect)
     for key in [k for k in state.sequences if k[0] == "pg_temp"]:
         drop_sequence(state, key, effect)
+    for kind, definition in list(state.types.definitions.items()):
+        if definition.schema == "pg_temp":
+            del state.types.definitions[kind]
+            if definition.columns is not None:
+                effect.add_rows({"pg_class": -1, "pg_attribute": -definition.columns})
     drop_dependent_views(state, gone, effect)

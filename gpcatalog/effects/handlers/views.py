@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from gpcatalog.capacity.model import Instance
+from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.definition import column, define
@@ -15,6 +17,8 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
 from gpcatalog.effects.keys import Column, fold, shared
+from gpcatalog.effects.outer_dependencies import foreign_collation
+from gpcatalog.effects.presence import Presence
 from gpcatalog.effects.query_columns import columns_of, read_names, reads_temporary, width
 from gpcatalog.effects.relations import Table, View
 from gpcatalog.effects.renames import rename_reads
@@ -77,10 +81,29 @@ def _output(
         found = columns_of(state, query)
     except Unknown:
         return None
+    tables = [state.find(name) for name in query.find_all(exp.Table)]
+    ordered = any(foreign_collation(name) for name in _collations(query)) or any(
+        c.outer_order for table in tables if table is not None for c in table.columns
+    )
     return tuple(
-        shared(Column(names[i] if i < len(names) else c.name, c.type, c.typmod))
+        shared(
+            Column(
+                names[i] if i < len(names) else c.name,
+                c.type,
+                c.typmod,
+                own_type=c.own_type,
+                outer_order=c.outer_order or ordered,
+            )
+        )
         for i, c in enumerate(found)
     )
+
+
+def _collations(query: exp.Expression) -> Iterator[exp.Expression]:
+    """The names in COLLATE of a query."""
+    for one in query.find_all(gx.Predicate):
+        if one.args.get("words") == "COLLATE":
+            yield from one.expressions
 
 
 @drops("VIEW", "EXTERNAL TABLE", "EXTERNAL WEB TABLE", "FOREIGN TABLE")
@@ -184,6 +207,8 @@ def create_external(state: SchemaState, tree: exp.Create, kind: str) -> Effect:
     )
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     shadow = Table(*state.new_name(name))
+    if Presence(state).another_kind(tree, shadow.schema, shadow.name):
+        return Effect(verb=kind.lower())
     define(state, shadow, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
     if (
         not shadow.known
@@ -192,6 +217,9 @@ def create_external(state: SchemaState, tree: exp.Create, kind: str) -> Effect:
     ):
         effect.add_unknown(f"columns of {shadow.title}")
         for parent in tree.find_all(exp.Table):
+            key = state.known_name(parent, state.views)
+            if key in state.views:
+                state.views[key] = replace(state.views[key], columns=None, output=None)
             if (above := state.find(parent)) is not None:
                 above.uncounted = above.uncounted or f"partition or child table {shadow.title}"
         return effect
@@ -249,6 +277,8 @@ def alter_foreign(state: SchemaState, tree: exp.Expression) -> Effect:
         effect.minor.append("rows of a view or foreign table in other catalogs")
     serial = _serial_columns(state, key, actions, effect)
     if (known := state.views.get(key)) is not None:
+        if more and known.columns is None:
+            effect.add_unknown(f"unknown columns of {key[1]}, and tables that inherit them")
         same = all(type(a).__name__ in ("OwnerTo", "RenameTo", "SetSchema") for a in actions)
         columns = None if known.columns is None else known.columns + more
         state.views[key] = replace(

@@ -1,0 +1,10 @@
+CREATE DOMAIN dt AS varchar(5);
+CREATE TABLE t (g boolean, p varchar(10), j dt);
+CREATE TABLE a1 AS SELECT coalesce(j, j) AS y FROM t;
+CREATE TABLE a2 AS SELECT CASE WHEN g THEN p END AS x, coalesce(j, j) AS y FROM t;
+CREATE TABLE a3 AS SELECT CASE WHEN g THEN p END AS x FROM t;
+CREATE TABLE a4 AS SELECT p AS x, coalesce(j, j) AS y FROM t;
+CREATE TABLE a5 AS SELECT g, coalesce(j, j) AS y FROM t;
+CREATE TABLE a6 AS SELECT p AS x, max(j) AS y FROM t GROUP BY p;
+CREATE TABLE a7 AS SELECT p AS x, j FROM t;
+CREATE TABLE a8 AS SELECT p::text AS x, (CASE WHEN g THEN j END) AS y FROM t;

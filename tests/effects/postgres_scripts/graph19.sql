@@ -1,0 +1,4 @@
+CREATE TABLE person (id int PRIMARY KEY, name text, age int);
+CREATE PROPERTY GRAPH g VERTEX TABLES (person);
+ALTER TABLE person DROP COLUMN age CASCADE;
+DROP TABLE person CASCADE;

@@ -1,0 +1,4 @@
+CREATE TABLE x (a int);
+ALTER SCHEMA public RENAME TO pub;
+CREATE SCHEMA public;
+DROP SCHEMA public CASCADE;

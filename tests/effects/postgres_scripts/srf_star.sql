@@ -1,0 +1,15 @@
+CREATE FUNCTION srf(int) RETURNS TABLE (x int, y text) LANGUAGE sql AS 'SELECT 1, ''a''';
+CREATE FUNCTION fo(int, OUT a int, OUT b int) LANGUAGE sql AS 'SELECT 1, 2';
+CREATE VIEW v12 AS SELECT (srf(1)).*;
+CREATE VIEW v13 AS SELECT (fo(1)).*;
+CREATE VIEW v14 AS SELECT f.* FROM fo(1) f;
+CREATE VIEW v15 AS SELECT (ROW(1,2)).*;
+CREATE TABLE tt (a int, b int);
+CREATE VIEW v16 AS SELECT (tt).* FROM tt;
+CREATE TYPE ct AS (a int, b int, c int);
+CREATE TABLE tc (c ct);
+CREATE VIEW v17 AS SELECT (c).* FROM tc;
+CREATE VIEW v18 AS SELECT (json_populate_record(NULL::tt, '{}')).*;
+CREATE VIEW v19 AS SELECT (ROW(1,2,3)::ct).*, 1 AS z;
+CREATE TABLE ctas AS SELECT (c).*, tt.* FROM tc, tt;
+CREATE VIEW v20 AS SELECT s.* FROM tc, LATERAL srf(1) WITH ORDINALITY s;
