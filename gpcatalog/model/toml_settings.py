@@ -20,7 +20,7 @@ def read_text(path: Path, what: str) -> str:
     (2).
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # some editors write a byte order mark
     except (OSError, UnicodeDecodeError) as e:
         raise CatalogError(
             f"cannot read the {what} {path}: {getattr(e, 'strerror', None) or 'not UTF-8 text'}"

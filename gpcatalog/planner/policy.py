@@ -60,7 +60,9 @@ def size(text: str | int) -> int:
             raise ValueError(f'{text!r} is not a size; write "40MB", "1.5GiB" or bytes')
         number, unit = float(m[1]), m[2].lower()
     value = number * _UNITS[unit]
-    if not 0 <= value < 2**62:
+    if value < 0:
+        raise ValueError(f"{text!r} is negative")
+    if not value < 2**62:
         raise ValueError(f"{text!r} is larger than any cluster")
     return int(value)
 

@@ -150,6 +150,10 @@ class TimeKey:
         >>> key = TimeKey(family=Family.INTEGER, width=1048576)
         >>> key.axis(key.local(13082912))
         13082912
+        >>> key = TimeKey(family=Family.TIMESTAMPTZ, zone="Atlantic/Azores")
+        >>> midnight = micros(datetime(2027, 10, 31))  # clocks go from 01:00 back to 00:00
+        >>> moment_of(key.axis(midnight)).hour
+        1
         """
         if local <= MINUS_INFINITY or local >= INFINITY:
             return local
@@ -160,7 +164,10 @@ class TimeKey:
             return grid.number_from_date(local, self.digits)
         if self.zone:
             wall = moment_of(local).replace(tzinfo=zone_of(self.zone))
-            return micros(wall.astimezone(UTC))
+            # a time that occurs twice is the second one, as for the server
+            again = wall.replace(fold=1)
+            twice = (again.utcoffset() or timedelta()) < (wall.utcoffset() or timedelta())
+            return micros((again if twice else wall).astimezone(UTC))
         return local
 
     def text(self, local: int) -> str:

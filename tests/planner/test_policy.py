@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -76,14 +77,22 @@ def test_what_is_no_interval(text: str) -> None:
 def test_ends_of_what_is_allowed() -> None:
     assert policy.size(0) == 0
     assert policy.size(2**61) == 2**61
-    for most in (2**62, -1, f"{2**22} TB"):
+    for most in (2**62, f"{2**22} TB"):
         with pytest.raises(ValueError, match="larger than any cluster"):
             policy.size(most)
+    with pytest.raises(ValueError, match="is negative"):
+        policy.size(-1)
     assert policy.days(0) == 0
     assert policy.days(9_999_999) == 9_999_999
     for most in (10_000_000, -1, "30000y"):
         with pytest.raises(ValueError, match="not a valid period"):
             policy.days(most)
+
+
+def test_policy_file_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_bytes('\ufeff[[table]]\nmatch = "é.*"\nhot_days = 7\n'.encode())
+    assert policy.read(file).table[0].match == "é.*"
 
 
 NOTHING = {"merges": 0, "converted": 0, "dropped": 0}
