@@ -24,7 +24,7 @@ def _cover(cover: Cover, unit: str = "days") -> str:
     if cover.until is None:
         return "the newest partition has no end"
     if cover.days is not None and cover.days <= 0:
-        return "no partition for today" if unit == "days" else "no partition for the newest rows"
+        return "no partition for today" if unit == "days" else "no partition after the newest rows"
     return f"until {cover.until} ({cover.days:,.0f} {unit})"
 
 

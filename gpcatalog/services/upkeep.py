@@ -61,18 +61,26 @@ def policy_of(path: Path | None) -> Policy:
     return found
 
 
+FIRST_YEAR, LAST_YEAR = 1970, 9900
+"""Years of `--today`: partitions of the following years must be dates, too."""
+
+
 def today_of(text: str) -> datetime | None:
-    """Noon (UTC) of a date; None for an empty text. Raises CatalogError."""
+    """Noon (UTC) of a date between 1970 and 9900; None for an empty text. Raises CatalogError."""
     if not text:
         return None
     try:
-        return datetime.combine(date.fromisoformat(text), datetime.min.time(), UTC) + timedelta(
-            hours=12
-        )
+        day = date.fromisoformat(text)
     except ValueError:
         raise CatalogError(
             f"--today: {text!r} is not a date", hint="write it as 2026-01-31"
         ) from None
+    if not FIRST_YEAR <= day.year <= LAST_YEAR:
+        raise CatalogError(
+            f"--today: {text} is outside the years {FIRST_YEAR} to {LAST_YEAR}",
+            hint="write a date on which upkeep could run, such as 2026-01-31",
+        )
+    return datetime.combine(day, datetime.min.time(), UTC) + timedelta(hours=12)
 
 
 def prepare(
@@ -89,7 +97,9 @@ def prepare(
 
     refuse_thinned(snapshot)
     reader = Reader(snapshot, policy, lock_limit=lock_slots(snapshot), now=now)
-    tables, unplanned = upkeep_reader.read_tables(snapshot, reader.roots, reader.now, every=every)
+    tables, unplanned = upkeep_reader.read_tables(
+        snapshot, reader.roots, reader.now, every=every, policy=policy
+    )
     return PreparedUpkeep(
         reader=reader,
         tables=tables,

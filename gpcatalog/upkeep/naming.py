@@ -41,7 +41,9 @@ _DEFAULTS = {
     Grain.QUARTER: "%Yq%Q",
     Grain.YEAR: "%Y",
 }
+LAST = "last:"  # before a date format: of the last day of the partition
 NUMBERS = ("low", "high", "last")  # of plain numbers: start, end, last number
+_LAST_FORMATS = tuple(LAST + form for form in _FORMATS)
 _KNOWN = frozenset("YymdHMVGQjb")
 AGREE = 0.9  # share of names that a template must reproduce
 
@@ -50,13 +52,15 @@ Moment = datetime | int
 """What a name contains: a date and time, or a plain number."""
 
 
-def _shown(form: str, low: Moment, high: Moment, *, last: bool) -> str:
+def _shown(form: str, low: Moment, high: Moment) -> str:
     """The text for a format in the name of the partition [low, high)."""
     if isinstance(low, int) or isinstance(high, int):
         assert isinstance(low, int)
         assert isinstance(high, int)
         return str({"low": low, "high": high, "last": high - 1}[form])
-    return _written(form, high - timedelta(microseconds=1) if last else low)
+    if form.startswith(LAST):
+        return _written(form.removeprefix(LAST), high - timedelta(microseconds=1))
+    return _written(form, low)
 
 
 def _written(form: str, moment: datetime) -> str:
@@ -72,24 +76,25 @@ class NameTemplate:
     """A template of partition names.
 
     text: with {table} for the name of the parent and strftime formats in braces, such as
-          {table}_p{%Y%m%d}; for plain numbers {low}, {high} or {last}
-    last: formats show the last day of the range instead of the first
+          {table}_p{%Y%m%d}, or {last:%Y%m%d} for the last day of the range instead of the first;
+          for plain numbers {low}, {high} or {last}
 
     >>> NameTemplate("{table}_p{%Y%m%d}").name("sales", datetime(2024, 1, 31), datetime(2024, 2, 1))
     'sales_p20240131'
+    >>> NameTemplate("p{last:%d%m}").name("", datetime(2024, 1, 1), datetime(2024, 2, 1))
+    'p3101'
     >>> NameTemplate("p{low}").name("", 1000, 2000)
     'p1000'
     """
 
     text: str
-    last: bool = False
 
     def name(self, parent: str, low: Moment, high: Moment) -> str:
         """Name of the partition [low, high) below a parent, at most 63 bytes."""
         form = "|".join(NUMBERS) if isinstance(low, int) else "[^{}]*%[^{}]*"
         body = re.sub(
             rf"\{{({form})\}}",
-            lambda m: _shown(m[1], low, high, last=self.last),
+            lambda m: _shown(m[1], low, high),
             self.text.replace(TABLE, "\0"),
         )
         head, mark, tail = body.partition("\0")
@@ -112,10 +117,12 @@ def check(text: str) -> None:
             " or {low} for plain numbers"
         )
     for form in formats:
+        form = form.removeprefix(LAST)
         unknown = [c for c in re.findall(r"%(.)", form) if c not in _KNOWN]
         if unknown or "%" not in form:
             raise ValueError(
-                f"{text!r}: {{{form}}} is not a date format; use %Y %y %m %d %H %V %G %Q %j %b"
+                f"{text!r}: {{{form}}} is not a date format; use %Y %y %m %d %H %V %G %Q %j %b, with"
+                " last: before them for the last day of a partition"
             )
 
 
@@ -140,27 +147,26 @@ def infer(
     if not names:
         return None, 0
     best: tuple[NameTemplate | None, int] = (None, 0)
-    seen: set[tuple[str, bool]] = set()
+    seen: set[str] = set()
     for parent, name, low, high in names[-3:]:
         stem, rest = ("", name)
         if not classic and name.startswith(parent) and name != parent:
             stem, rest = TABLE, name[len(parent) :]
-        for last in (False, True):
-            for form in NUMBERS if isinstance(low, int) else _FORMATS:
-                shown = _shown(form, low, high, last=last)
-                at = rest.rfind(shown) if isinstance(low, int) else rest.find(shown)
-                if at < 0 or "{" in rest:
-                    continue
-                text = stem + rest[:at] + f"{{{form}}}" + rest[at + len(shown) :]
-                if (text, last) in seen:
-                    continue
-                seen.add((text, last))
-                template = NameTemplate(text, last)
-                agree = sum(template.name(p, lo, hi) == n for p, n, lo, hi in names)
-                # if two partitions get the same name, the format is too coarse
-                generated = {template.name(p, lo, hi) for p, _, lo, hi in names}
-                if agree > best[1] and len(generated) == len({(p, lo) for p, _, lo, _ in names}):
-                    best = template, agree
+        for form in NUMBERS if isinstance(low, int) else (*_FORMATS, *_LAST_FORMATS):
+            shown = _shown(form, low, high)
+            at = rest.rfind(shown) if isinstance(low, int) else rest.find(shown)
+            if at < 0 or "{" in rest:
+                continue
+            text = stem + rest[:at] + f"{{{form}}}" + rest[at + len(shown) :]
+            if text in seen:
+                continue
+            seen.add(text)
+            template = NameTemplate(text)
+            agree = sum(template.name(p, lo, hi) == n for p, n, lo, hi in names)
+            # if two partitions get the same name, the format is too coarse
+            generated = {template.name(p, lo, hi) for p, _, lo, hi in names}
+            if agree > best[1] and len(generated) == len({(p, lo) for p, _, lo, _ in names}):
+                best = template, agree
     if best[1] < AGREE * len(names):
         return None, best[1]
     return best

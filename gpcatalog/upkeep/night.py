@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from gpcatalog.model.bounds import INFINITY, MINUS_INFINITY, OPEN_HIGH
 from gpcatalog.model.names import NAMEDATALEN, cut
+from gpcatalog.model.quantity import plural
 from gpcatalog.planner import grid
 from gpcatalog.planner.grid import Grain
 from gpcatalog.planner.time_key import TimeKey, cell_of
@@ -32,6 +33,9 @@ class TableState:
     left_alone: why its partitions are not merged; empty if they may be
     kept: why its partitions are not detached or dropped; empty if they may be
     without_effect: sentences on keys of the policy that have no effect on this table
+    read_at: when the partitions were read: steps of scripts that were written from other snapshots
+             have other IDs
+    key_type, greatest: type of a key of whole numbers, and its greatest number; None: no limit
     """
 
     oid: int
@@ -44,6 +48,9 @@ class TableState:
     left_alone: str = ""
     kept: str = ""
     without_effect: tuple[str, ...] = ()
+    read_at: str = ""
+    key_type: str = ""
+    greatest: int | None = None
 
     @property
     def leaves(self) -> int:
@@ -226,7 +233,10 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
     if s.unread:
         reason = f"bounds are not understood: {s.unread[0]}"
     elif like is None:
-        reason = f"{s.parent_name} has no partition with both ends that a new one can be like"
+        reason = (
+            f"{s.parent_name} has no partition with both ends that a new one can be like: create"
+            " its first partition by hand"
+        )
     if reason or like is None:
         found.notes.append(Note(table=t.oid, what="create", text=reason))
         return
@@ -234,7 +244,7 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
     used: set[str] = {p.label or p.name for p in s.parts} | {p.name for p in s.parts}
     for why, ranges in _missing_ranges(t, s, now, past):
         # an hour that is skipped when daylight saving time begins has no partition
-        cells = [c for c in ranges if t.key.axis(c[0]) < t.key.axis(c[1])]
+        cells = _possible(t, s, [c for c in ranges if t.key.axis(c[0]) < t.key.axis(c[1])], found)
         if len(cells) > MOST_CREATED:
             text = (
                 f"{MOST_CREATED} of {len(cells)} new partitions below {s.parent_name} are created"
@@ -252,12 +262,30 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
             f" {s.parent_name} have no partition; the first begins {t.key.shown(past[0][0])}"
         )
         found.notes.append(Note(table=t.oid, what="gap", text=text))
-    if any(p.high >= INFINITY and p.low < OPEN_HIGH for p in s.parts):
+    endless = next((p for p in s.parts if p.high >= INFINITY and p.low < OPEN_HIGH), None)
+    if endless is not None and endless.low < _premake_end(t, now):
         text = (
-            f"the newest partition of {s.parent_name} has no end: it takes all later rows, so no"
-            " partitions are created"
+            f"{endless.name}, the newest partition of {s.parent_name}, has no end: it takes all"
+            f" rows from {t.key.shown(endless.low)}, so no partitions are created after this"
         )
         found.notes.append(Note(table=t.oid, what="create", text=text))
+
+
+def _possible(
+    t: TableState, s: PartitionSet, cells: list[tuple[int, int]], found: Night
+) -> list[tuple[int, int]]:
+    """Ranges whose numbers the type of the key has; adds a note on the others."""
+    most = t.greatest
+    if most is None:
+        return cells
+    good = [c for c in cells if int(t.key.text(c[0] if t.key.listed else c[1])) <= most]
+    if len(good) < len(cells):
+        text = (
+            f"{plural(len(cells) - len(good), 'new partition')} below {s.parent_name} cannot be"
+            f" created: the greatest number of type {t.key_type} is {most}"
+        )
+        found.notes.append(Note(table=t.oid, what="create", text=text))
+    return good
 
 
 def _gaps(t: TableState, s: PartitionSet, now: int) -> list[tuple[int, int]]:
@@ -274,13 +302,18 @@ def _gaps(t: TableState, s: PartitionSet, now: int) -> list[tuple[int, int]]:
     return found if keep is None else [c for c in found if c[1] > now - keep]
 
 
+def _premake_end(t: TableState, now: int) -> int:
+    """Where the cover ends after partitions were created. now: local time."""
+    return grid.cell_start(t.rules.grain, cell_of(t.rules.grain, now + t.rules.premake - 1) + 1)
+
+
 def _missing_ranges(
     t: TableState, s: PartitionSet, now: int, past: list[tuple[int, int]]
 ) -> Iterator[tuple[str, list[tuple[int, int]]]]:
     """Ranges that need a partition, by reason."""
     grain, rules = t.rules.grain, t.rules
     today = grid.cell_start(grain, cell_of(grain, now))
-    last = grid.cell_start(grain, cell_of(grain, now + rules.premake - 1) + 1)
+    last = _premake_end(t, now)
     if cover_end(s.parts, now) < now + rules.least:
         # divided at today, so that new partitions do not reach into a gap of the past
         missing = [c for gap in uncovered(s.parts, today, last) for c in _cells(grain, *gap)]

@@ -149,6 +149,8 @@ def raw_sets(
     found: dict[int, RawSet] = {}
     names = {r.oid: r.name for r in relations}
     for r in sorted(relations, key=lambda r: r.oid):
+        if r.level == level - 1 and r.kind == "intermediate" and not tree.children.get(r.oid):
+            found[r.oid] = RawSet(parent=r.oid, parent_name=r.name)
         if r.kind == "root" or r.level != level:
             continue
         parent = r.parent or root.oid

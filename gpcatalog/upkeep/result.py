@@ -374,6 +374,10 @@ def _table_status(t: TableState, tonight: Night, now: int) -> TableStatus:
     )
 
 
+LONGEST_RUN = timedelta(hours=1)
+"""How long a run that has not ended counts as one that goes on."""
+
+
 def status(
     reader: Reader,
     tables: Sequence[ReadTable],
@@ -403,6 +407,11 @@ def status(
         problems.append("no script of upkeep has run on this database")
     else:
         problems += [f"the last run failed: {reason}" for reason in last.failures]
+        if last.ended is None and moment - last.begun > LONGEST_RUN:
+            problems.append(
+                f"the last run, begun {last.begun:%Y-%m-%d %H:%M}, has not ended: unless it still"
+                " goes on, run its script again, or tonight's"
+            )
         ended = [r.ended for r in runs or () if r.ended is not None]
         if not ended or moment - max(ended) > timedelta(days=OVERDUE_DAYS):
             when = f"since {max(ended):%Y-%m-%d %H:%M}" if ended else "yet"

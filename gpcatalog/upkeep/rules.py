@@ -36,6 +36,7 @@ class TableRules:
     hot:     age; partitions that contain anything younger are not merged
     quiet:   seconds without writes after which partitions may be merged
     max_leaf: maximum size of a merged partition on the fullest segment, in bytes
+    unmoved: why rows of default partitions are not moved, although the policy requires it
     """
 
     grain: Grain
@@ -51,6 +52,7 @@ class TableRules:
     external_location: str
     fill_gaps: bool
     move_default: bool
+    unmoved: str = ""
 
     @property
     def least(self) -> int:
@@ -76,6 +78,34 @@ class NightLimits:
     lock_attempts: int
 
 
+LONGEST_WINDOW = 30 * 86400
+LONGEST_WAIT = 3600  # seconds for which a lock may be waited for in one attempt
+MOST_ATTEMPTS = 100_000  # a second apart: more than a day
+
+
+def check_limits(settings: Upkeep) -> None:
+    """Raise CatalogError for limits of the night that no script can have."""
+    for key, least, most, shown in (
+        ("window", 1.0, LONGEST_WINDOW, "from 1 s to 30 days"),
+        ("lock_wait", 0.001, LONGEST_WAIT, "from 1 ms to 1 hour"),
+    ):
+        text = getattr(settings, key)
+        try:
+            value = seconds(text)
+        except ValueError as e:
+            raise CatalogError(f"policy: upkeep.{key}: {e}") from None
+        if not least <= value <= most:  # false for nan, too
+            raise CatalogError(
+                f"policy: upkeep.{key}: {text!r} is not a time {shown}",
+                hint=f'write for example {key} = "{"30min" if key == "window" else "300ms"}"',
+            )
+    if settings.lock_attempts > MOST_ATTEMPTS:
+        raise CatalogError(
+            f"policy: upkeep.lock_attempts: {settings.lock_attempts} is more than {MOST_ATTEMPTS}",
+            hint="write for example lock_attempts = 60",
+        )
+
+
 def limits_of(settings: Upkeep) -> NightLimits:
     """The limits of a policy file."""
     return NightLimits(
@@ -87,9 +117,13 @@ def limits_of(settings: Upkeep) -> NightLimits:
     )
 
 
-def rules_of(policy: ResolvedPolicy, habits: Habits, *, classic: bool) -> TableRules:
+def rules_of(
+    policy: ResolvedPolicy, habits: Habits, *, classic: bool, published: str = ""
+) -> TableRules:
     """The rules of one table.
 
+    published: publication that publishes the rows of default partitions; empty: none. Rows of such
+               partitions are not moved
     classic: Greenplum 6, where creating partitions locks the whole table: it is done for half of
              the cover at a time
     Lists and plain numbers are not merged: `gpcatalog plan` does that.
@@ -119,13 +153,27 @@ def rules_of(policy: ResolvedPolicy, habits: Habits, *, classic: bool) -> TableR
         retention_schema=policy.retention_schema,
         external_location=policy.external_location,
         fill_gaps=policy.fill_gaps,
-        move_default=policy.default_rows == "move",
+        move_default=policy.default_rows == "move" and not published,
+        unmoved=_unmoved(published) if policy.default_rows == "move" and published else "",
     )
 
 
-def without_effect(policy: ResolvedPolicy, habits: Habits) -> tuple[str, ...]:
-    """Sentences on policy keys that have no effect on a table."""
+def _unmoved(published: str) -> str:
+    return (
+        f"publication {published} publishes the rows of the default partition, and subscribers"
+        " would delete the rows that are moved and not get them again"
+    )
+
+
+def without_effect(
+    policy: ResolvedPolicy, habits: Habits, *, published: str = ""
+) -> tuple[str, ...]:
+    """Sentences on policy keys that have no effect on a table. published: see `rules_of`."""
     key, found = habits.key, []
+    if policy.default_rows == "move" and published:
+        found.append(f'default_rows = "move" acts like "report": {_unmoved(published)}')
+    if policy.premake == 0:
+        found.append("premake = 0: no partitions are created for the future")
     kind = "plain numbers" if key.width else "lists"
     if (key.width or key.listed) and policy.grains_named:
         found.append(f"grains has no effect on {kind}: `gpcatalog plan` merges them")
@@ -139,7 +187,8 @@ def without_effect(policy: ResolvedPolicy, habits: Habits) -> tuple[str, ...]:
 
 
 def check(policy: Policy) -> None:
-    """Raise CatalogError for invalid time zone names and invalid name templates."""
+    """Raise CatalogError for invalid limits, time zone names and name templates."""
+    check_limits(policy.upkeep)
     for where, rule in (
         ("default", policy.default),
         *((f"table[{n}]", rule) for n, rule in enumerate(policy.table)),

@@ -34,12 +34,14 @@ class Create(op.Step, frozen=True, omit_defaults=True, tag="create", kw_only=Tru
 
     move: rows of these ranges in the default partition are moved into them
     only_with_rows: nothing is created if the default partition has no such rows
+    unmoved: why rows are not moved, although the policy requires it
     """
 
     like: op.Unit
     new: tuple[NewUnit, ...]
     move: bool = False
     only_with_rows: bool = False
+    unmoved: str = ""
 
 
 class Retire(op.Step, frozen=True, omit_defaults=True, tag="retire", kw_only=True):
@@ -105,7 +107,10 @@ def _create(
     shown = t.key.shown(of[0].low), t.key.shown(of[-1].high)
     number = f"{len(new)} partitions" if len(new) > 1 else "1 partition"
     return Create(
-        id=op.step_id("create", f"{t.schema}.{t.name}", s.parent_name, *(n.bound for n in new)),
+        # the partitions may have been removed since an earlier script of the same day created them
+        id=op.step_id(
+            "create", f"{t.schema}.{t.name}", s.parent_name, *(n.bound for n in new), t.read_at
+        ),
         explanation=f"create {number} from {shown[0]} to {shown[1]} ({action.why})",
         gain=NO_GAIN,
         cost=NO_PRICE,
@@ -115,6 +120,7 @@ def _create(
         new=new,
         move=t.rules.move_default and s.default is not None,
         only_with_rows=action.why == "default rows",
+        unmoved=t.rules.unmoved if s.default is not None else "",
     )
 
 
@@ -146,7 +152,7 @@ def retire_step(
     how = t.rules.retention
     number = f"{len(parts)} partitions" if len(parts) > 1 else "1 partition"
     return Retire(
-        id=op.step_id(how, f"{t.schema}.{t.name}", *(p.bound for p in parts)),
+        id=op.step_id(how, f"{t.schema}.{t.name}", *(p.bound for p in parts), t.read_at),
         explanation=f"{how} {number} from {shown[0]} to {shown[1]}, past retention",
         gain=NO_GAIN,
         cost=NO_PRICE,

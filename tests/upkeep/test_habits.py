@@ -454,7 +454,10 @@ def test_names_by_the_last_day() -> None:
     ]
     found, _ = naming.infer(names, classic=False)
     assert found is not None
-    assert found.last
+    # the text is complete: `adopt` prints it, and a policy may have it
+    assert found.text == "{table}_{last:%Y%m%d}"
+    naming.check(found.text)
+    found = naming.NameTemplate(found.text)
     assert found.name("t", datetime(2027, 1, 1), datetime(2027, 1, 8)) == "t_20270107"
 
 
@@ -535,3 +538,44 @@ def test_the_page_of_a_snapshot(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "30 nights from 2026-11-21" in shown
     assert "sales.orders" in shown
     assert "→" in shown
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "shown"),
+    [
+        ("window", "0", "window: 0.0 is not a time from 1 s to 30 days"),
+        ("window", "-1", "window: -1.0 is not"),
+        ("window", "nan", "window: nan is not"),
+        ("window", "inf", "window: inf is not"),
+        ("lock_wait", "nan", "lock_wait: nan is not a time from 1 ms to 1 hour"),
+        ("lock_wait", "inf", "lock_wait: inf is not"),
+        ("lock_wait", '"0s"', "lock_wait: '0s' is not"),
+        ("lock_wait", '"10000h"', "lock_wait: '10000h' is not"),
+        ("lock_attempts", "99999999999", "lock_attempts: 99999999999 is more than 100000"),
+    ],
+)
+def test_limits_that_no_script_can_have(key: str, value: str, shown: str) -> None:
+    with pytest.raises(CatalogError) as failed:
+        rules.check(policy.loads(f"[upkeep]\n{key} = {value}\n"))
+    assert shown in str(failed.value)
+
+
+def test_limits_at_their_ends() -> None:
+    for key, value in (
+        ("window", "1"),
+        ("window", '"30d"'),
+        ("lock_wait", '"1ms"'),
+        ("lock_attempts", "100000"),
+    ):
+        rules.check(policy.loads(f"[upkeep]\n{key} = {value}\n"))
+
+
+def test_premake_of_zero_is_reported() -> None:
+    found = habits.Habits(
+        key=TimeKey(family=Family.DATE), grain=Grain.DAY, template=naming.default_template(Grain.DAY, classic=False),
+        newest=12, evidence=(),
+    )  # fmt: skip
+    for text, reported in (("premake = 0", True), ("premake = 1", False)):
+        resolved = policy.resolve_policy(policy.loads(f"[default]\n{text}\n"), "s", "t")
+        texts = rules.without_effect(resolved, found)
+        assert ("premake = 0: no partitions are created for the future" in texts) is reported

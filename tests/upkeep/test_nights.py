@@ -13,14 +13,16 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from gpcatalog.errors import CatalogError
 from gpcatalog.model.bounds import DAY, INFINITY, OPEN_LOW, Family
 from gpcatalog.planner import grid
 from gpcatalog.planner.grid import Grain
 from gpcatalog.planner.policy import loads, resolve_policy
 from gpcatalog.planner.time_key import TimeKey, cell_of, micros
+from gpcatalog.services.upkeep import today_of
 from gpcatalog.upkeep import forecast as fc
 from gpcatalog.upkeep.habits import Habits
-from gpcatalog.upkeep.naming import default_template
+from gpcatalog.upkeep.naming import NameTemplate, default_template
 from gpcatalog.upkeep.night import NewPartition, TableState, cover_end, night, uncovered
 from gpcatalog.upkeep.partitions import Partition, PartitionSet
 from gpcatalog.upkeep.rules import NightLimits, TableRules, rules_of
@@ -358,6 +360,31 @@ def test_gaps_nearest_to_today_are_filled_first() -> None:
     assert low == sorted(low)
 
 
+def test_a_far_partition_without_an_end_stops_nothing() -> None:
+    now = micros(datetime(2024, 3, 5, 3))
+    far = Partition(low=micros(datetime(9999, 1, 1)), high=INFINITY, name="far")
+    found = night([table_of([*span(datetime(2024, 3, 1), 3), far], plain_rules())], now, LIMITS)
+    assert sum(len(c.new) for c in found.create) > 0
+    assert not [n.text for n in found.notes if n.what == "create"]
+
+
+def test_numbers_beyond_the_type_of_the_key_are_left_out() -> None:
+    key = TimeKey(family=Family.INTEGER, width=100, anchor=0, position=3 * DAY)
+    parts = [
+        Partition(low=n * DAY, high=(n + 1) * DAY, name=f"p{n}", filled=True) for n in range(4)
+    ]
+    for greatest, created in ((None, 10), (700, 3), (699, 2)):
+        table = replace(
+            table_of(parts, plain_rules(premake=10 * DAY, grain=Grain.DAY)),
+            key=key, template=NameTemplate("p{low}"), key_type="smallint", greatest=greatest,
+        )  # fmt: skip
+        found = night([table], 0, LIMITS)
+        assert sum(len(c.new) for c in found.create) in (created, created - 1), greatest
+        texts = [n.text for n in found.notes if n.what == "create"]
+        assert bool(texts) is (greatest is not None), texts
+        assert not texts or f"the greatest number of type smallint is {greatest}" in texts[0]
+
+
 def test_a_partition_without_an_end_is_reported() -> None:
     now = micros(datetime(2024, 3, 5, 3))
     closed = span(datetime(2024, 3, 1), 3)
@@ -366,8 +393,8 @@ def test_a_partition_without_an_end_is_reported() -> None:
         last = Partition(low=low, high=high, name="last", filled=True)
         found = night([table_of([*closed, last], plain_rules())], now, LIMITS)
         texts = [n.text for n in found.notes if n.what == "create"]
-        assert texts == ["the newest partition of t1 has no end: it takes all later rows, so no"
-                         " partitions are created"] * reported  # fmt: skip
+        assert texts == ["last, the newest partition of t1, has no end: it takes all rows from 2024-03-04, so no"
+                         " partitions are created after this"] * reported  # fmt: skip
         assert not found.create
 
 
@@ -432,3 +459,21 @@ def test_the_step_says_from_when_to_when() -> None:
     step = retire_step(table, table.sets[0], parts[:3], "db", date(2025, 1, 1))
     assert step.explanation == "drop 3 partitions from 2024-01-01 to 2024-01-04, past retention"
     assert [unit.name for unit in step.units] == ["p0", "p1", "p2"]
+
+
+def test_time_that_occurs_twice_is_the_second_one_as_for_the_server() -> None:
+    """Measured on PostgreSQL 18: '2027-10-31 00:00' in Atlantic/Azores is 01:00 UTC, '2026-10-25 02:30' in Europe/Berlin 01:30 UTC, and
+    '2026-03-29 02:30', which clocks skip, 01:30 UTC.
+    """
+    for zone, local, utc in (
+        ("Atlantic/Azores", datetime(2027, 10, 31), datetime(2027, 10, 31, 1)),
+        ("Europe/Berlin", datetime(2026, 10, 25, 2, 30), datetime(2026, 10, 25, 1, 30)),
+        ("Europe/Berlin", datetime(2026, 3, 29, 2, 30), datetime(2026, 3, 29, 1, 30)),
+    ):
+        assert TimeKey(family=Family.TIMESTAMPTZ, zone=zone).axis(micros(local)) == micros(utc)
+
+
+@pytest.mark.parametrize("text", ["0001-01-01", "9999-12-31", "1969-12-31"])
+def test_days_on_which_upkeep_does_not_run(text: str) -> None:
+    with pytest.raises(CatalogError, match="outside the years 1970 to 9900"):
+        today_of(text)

@@ -38,6 +38,7 @@ from gpcatalog.migration.writer import (
     lock_from_readers,
     lock_from_writers,
     names_of,
+    qualified_always,
 )
 from gpcatalog.model.bounds import parse
 from gpcatalog.model.names import first_lines, qualified, relation_name
@@ -101,7 +102,7 @@ class CreatePartitions(PartitionOperation):
         guard = writer.guard(context, self, done="done", exact=False, partitions=[self.like])
         stages = [s for swap in self.swaps for s in swap.stages]
         phases: Phases = [
-            (Phase.GUARD, [*guard, *self._rows_of_default(context)]),
+            (Phase.GUARD, [*guard, *self._rows_of_default(writer, context)]),
             (Phase.STAGE, [x for s in stages for x in writer.make_stage(context, self, s)]),
         ]
         if self.move:
@@ -171,6 +172,21 @@ class CreatePartitions(PartitionOperation):
             unused = [top, *(qualified(s.schema, s.name) for s in swap.default_stages)]
         moves = [*attached[Phase.SWAP], *attached[Phase.FINISH]]
         found = [f"IF NOT {there} THEN", *("    " + line for line in moves)]
+        # a name that is already in use prevents only this partition, unless its rows were moved
+        name = literal(qualified_always(self.like.schema, new_partition.name))
+        if not self.move:
+            why = literal(
+                f"{new_partition.name} is not created, because its name is in use (rename or drop"
+                " the other relation): "
+            )
+            why = f"{why} || {SCHEMA}.described({name})"
+            found = [
+                f"IF NOT {there} AND {SCHEMA}.relation({name}) IS NOT NULL THEN",
+                f"    {self._refused(writer, context, why)}",
+                f"    DROP TABLE {', '.join(unused)};",
+                f"ELS{found[0]}",
+                *found[1:],
+            ]
         if self.move:  # its rows would have to be moved back
             message = literal(
                 f"another session created a partition {new_partition.bound} meanwhile"
@@ -180,7 +196,7 @@ class CreatePartitions(PartitionOperation):
             found += ["ELSE", f"    DROP TABLE {', '.join(unused)};"]
         return [*found, "END IF;"]
 
-    def _rows_of_default(self, context: Context) -> list[str]:
+    def _rows_of_default(self, writer: Writer, context: Context) -> list[str]:
         """The statement that ends the step if the default partition has none of its rows, or
         has some that are not moved.
         """
@@ -193,12 +209,17 @@ class CreatePartitions(PartitionOperation):
         )
         if self.only_with_rows:
             return [f"IF NOT ({some}) THEN RETURN; END IF;"]
-        message = literal(
-            f"{context.root.sql}: {', '.join(s.new_partitions[0].name for s in self.swaps)} is not"
-            " created: the default partition has rows of its range"
+        names = ", ".join(s.new_partitions[0].name for s in self.swaps)
+        why = (
+            f"{names} is not created: the default partition has rows of its range"
             f" ({self.unmoved or 'default_rows = move moves them'})"
         )
-        return [f"IF {some} THEN RAISE INFO '%', {message}; RETURN; END IF;"]
+        return [f"IF {some} THEN {self._refused(writer, context, literal(why))} RETURN; END IF;"]
+
+    def _refused(self, writer: Writer, context: Context, why: str) -> str:
+        """The call that records why a partition is not created; the script goes on. why: as SQL."""
+        step = map(literal, (writer.run, context.root.sql, self.id))
+        return call("upkeep_refused", *step, why)
 
     def _moved(self, writer: Writer, context: Context, stages: Sequence[StagingTable]) -> Phases:
         """Copy the rows from the default partition, compare them, and delete them there."""
@@ -252,7 +273,7 @@ class _Creation:
         self.default = live.default_unit(self.parent, [self.like])
         self.digest = live.digest(step)
         self.used_names = set(self.table.oids_of)
-        self.move, self.unmoved = step.move, ""
+        self.move, self.unmoved = step.move, step.unmoved
         self._obstacles()
 
     def _obstacles(self) -> None:

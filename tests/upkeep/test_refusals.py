@@ -1,0 +1,78 @@
+"""Partitions that are not created, and patterns that match no table: reported, and psql or the program fails."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gpcatalog.errors import CatalogError
+from tests.conftest import fresh_database
+from tests.migration import made
+from tests.upkeep.test_live import ALL, daily, night
+
+pytestmark = pytest.mark.usefixtures("one_day")
+FAILED = "SELECT relation, detail FROM gpcatalog_journal.upkeep WHERE state = 'failed'"
+
+
+@pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_a_name_that_is_in_use(fixture: str, request: pytest.FixtureRequest) -> None:
+    """Only the partition of this name is refused; the message has the other relation."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_name_in_use")
+    daily(dsn, "t", 5)
+    soon = datetime.now(UTC).date() + timedelta(3)
+    gp = fixture.startswith("gp")
+    rules = ALL + 'name = "{table}_{%Y%m%d}"\n'
+    made.execute(dsn, f"CREATE VIEW t_{soon:%Y%m%d} AS SELECT 1 AS x")
+    year, text = night(dsn, rules)
+    done = year.run(text)
+    assert done.returncode == 3, done.stderr
+    assert year.leaves()["t"] == 9
+    [(table, why)] = made.fetch(dsn, FAILED)
+    assert table == "public.t"
+    assert f"t_{soon:%Y%m%d} is not created, because its name is in use" in why
+    assert f'view "public"."t_{soon:%Y%m%d}" of role' in why
+    assert not made.fetch(dsn, "SELECT 1 FROM pg_class WHERE relname LIKE 'gpu%'"), gp
+    made.execute(dsn, f"DROP VIEW t_{soon:%Y%m%d}")
+    assert year.run(night(dsn, rules)[1]).returncode == 0
+    assert year.leaves()["t"] == 10
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_rows_in_the_default_partition_are_reported(
+    fixture: str, request: pytest.FixtureRequest
+) -> None:
+    """The partition is not created: psql fails and the journal has the reason; the others are created."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_reported")
+    daily(dsn, "t", 5)
+    soon = datetime.now(UTC).date() + timedelta(2)
+    made.execute(
+        dsn,
+        "ALTER TABLE t ADD DEFAULT PARTITION rest"
+        if fixture.startswith("gp")
+        else "CREATE TABLE t_rest PARTITION OF t DEFAULT",
+        f"INSERT INTO t VALUES ('{soon}', 1)",
+    )
+    year, text = night(dsn, ALL)
+    done = year.run(text)
+    assert done.returncode == 3, done.stderr
+    assert year.leaves()["t"] == 10
+    [(table, why)] = made.fetch(dsn, FAILED)
+    assert table == "public.t"
+    assert "is not created: the default partition has rows of its range" in why
+
+
+def test_a_pattern_that_matches_no_table(pg_dsn: str) -> None:
+    dsn = fresh_database(pg_dsn, "upkeep_pattern")
+    daily(dsn, "t", 5)
+    made.execute(dsn, "CREATE TABLE bare (d date) PARTITION BY RANGE (d)")
+    for pattern in ("publc.t", 'public."t"', "public.T"):
+        with pytest.raises(CatalogError) as failed:
+            night(dsn, f"[[table]]\nmatch = '{pattern}'\nautomatic_maintenance = true\n")
+        assert f"table[0].match: {pattern!r} matches no partitioned table" in str(failed.value)
+    # the others are maintained; a table without partitions is reported
+    year, _ = night(dsn, ALL + "[[table]]\nmatch = 'publc.t'\nkeep = '5y'\n")
+    assert (
+        "publc.t: no partitioned table matches this pattern of the policy (table[0])" in year.errors
+    )
+    assert any(e.startswith("public.bare: it has no partition that a new one") for e in year.errors)
