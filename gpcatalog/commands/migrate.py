@@ -128,8 +128,8 @@ def migrate(
         typer.Option(
             "--mode",
             help=(
-                "locked: writers wait while leaves are copied. online: writers wait only while the"
-                " copy is checked."
+                "locked: writers wait while leaves are copied, and for present readers. online:"
+                " writers wait while the copy is checked, and for readers that began meanwhile."
             ),
         ),
     ] = Mode.LOCKED,

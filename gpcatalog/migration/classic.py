@@ -31,6 +31,15 @@ if TYPE_CHECKING:
 STAND_IN = "gpc_s"
 
 
+def _in_order(partitions: Sequence[NewPartition]) -> Sequence[NewPartition]:
+    """The partitions in the order in which they are added: the highest one first if one starts
+    EXCLUSIVE. See `rejected_as_last`.
+    """
+    if any(") EXCLUSIVE" in p.bound for p in partitions):
+        return partitions[::-1]
+    return partitions
+
+
 class Classic(Writer):
     """ADD PARTITION creates a heap leaf without encodings. It is a placeholder: the staging
     table has the storage.
@@ -248,7 +257,7 @@ class Classic(Writer):
             moves += [self._exchange(context, above, top, s, is_new=False) for s in parked]
             moves.append(self._alter(context, above, "DROP DEFAULT PARTITION"))
         exchanges = self._drops(context, above, swap.gone)
-        for new_partition in swap.new_partitions:
+        for new_partition in _in_order(swap.new_partitions):
             bound = f"{constant(new_partition.bound)}{self._subpartitions(new_partition)}"
             exchanges.append(
                 self._alter(
@@ -328,7 +337,7 @@ class Classic(Writer):
                 for s in parked
             ]
         moves += self._drops(context, "", swap.gone)
-        for n, new_partition in enumerate(swap.new_partitions):
+        for n, new_partition in enumerate(_in_order(swap.new_partitions)):
             name = quote(new_partition.partition)
             if n and default is None:
                 moves.append(

@@ -16,7 +16,6 @@ from gpcatalog.migration.operations import (
     staging_name,
 )
 from gpcatalog.migration.writer import (
-    EXCLUSIVE_SINCE,
     Phase,
     Phases,
     Writer,
@@ -189,20 +188,16 @@ class Declarative(Writer):
             *(leaf.sql for u in gone for leaf in u.leaves),
         ]
 
-    def readers_out(
+    def blocked_readers(
         self, context: Context, parent: Relation, gone: Sequence[Unit], default: Unit | None
     ) -> list[str]:
         # the parent first: everyone who reads through it has locked it before any leaf, so there is
         # no deadlock
-        names = [
+        return [
             parent.sql,
             *(u.relation.sql for u in gone),
             *(leaf.sql for u in gone for leaf in u.leaves),
             *names_of(default),
-        ]
-        return [
-            lock_from_readers(names),
-            EXCLUSIVE_SINCE,
         ]
 
     def _default_constraint(self, swap: ReplacePartitions) -> str:

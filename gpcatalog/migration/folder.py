@@ -238,6 +238,7 @@ class Folder:
                 " swap and its COMMIT, which removes the old"
             ),
             "  files: readers wait",
+            *self._wait_for_readers(),
             (
                 f"  the files try each lock every {self.request.pause_s:g} s with a timeout of"
                 f" {self.request.wait_ms} ms, at most {self.request.attempts} times"
@@ -246,6 +247,25 @@ class Folder:
                 "End REPEATABLE READ transactions first: a transaction that began before a swap"
                 " does not see the swapped rows, as after TRUNCATE."
             ),
+        ]
+
+    def _wait_for_readers(self) -> list[str]:
+        """How long writers wait because of readers."""
+        longest = duration(self.request.longest_wait)
+        if self.request.mode is Mode.ONLINE:
+            return [
+                "  before the Exclusive lock, a step waits for transactions that read these partitions:"
+                " writers do not wait",
+                (
+                    "  before the swap, it waits for those that began later: writers wait too, at"
+                    f" most {longest} more"
+                ),
+            ]
+        return [
+            (
+                "  before the swap, a step waits for transactions that read these partitions:"
+                f" writers wait too, at most {longest} more"
+            )
         ]
 
     def _merged_by_the_server(self, work: TableMigration) -> list[str]:
@@ -406,9 +426,16 @@ class Folder:
                 " that its partitions had before."
             ),
             (
-                "Writers wait while rows are copied. Rows that were added later are kept. Steps"
-                " that did not run are skipped."
+                "Writers wait while rows are copied, and then for transactions that read the"
+                f" partitions, at most {duration(self.request.longest_wait)} more."
             ),
+            (
+                "Readers wait while partitions are added and exchanged one by one, which can take"
+                " most of the time, and during the COMMIT."
+                if self.server.classic_partitions
+                else "Readers wait while the partitions are replaced, and during the COMMIT."
+            ),
+            "Rows that were added later are kept. Steps that did not run are skipped.",
             f"Run it in the same way as {name}. It can be stopped and run again.",
         ]
         yield self._opening(head) + self._settings() + proven([call("enter", literal(root.sql))])

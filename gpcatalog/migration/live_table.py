@@ -371,9 +371,9 @@ class LiveTable:
     def others_lost(
         self, parts: Sequence[Relation], like: Relation, where: str, *, encoded: bool = False
     ) -> list[str]:
-        """Return a sentence for each statistics target, replica identity, CLUSTER mark, owner or
-        schema of these relations that the relation that replaces them, created like `like`, does
-        not get.
+        """Return a sentence for each statistics target, replica identity, CLUSTER mark, owner,
+        schema or tablespace of an index of these relations that the relation that replaces them,
+        created like `like`, does not get.
 
         encoded: whether to include column encodings
         """
@@ -382,16 +382,39 @@ class LiveTable:
             columns[p.oid] is columns[like.oid]
             and (p.schema, p.owner, p.replica_identity)
             == (like.schema, like.owner, like.replica_identity)
-            and not any(i.clustered or i.replica_identity for i in indexes[p.oid])
+            and not any(
+                i.clustered or i.replica_identity or i.tablespace
+                for i in (*indexes[p.oid], *indexes[like.oid])
+            )
             for p in parts
         ):
             return []
-        return others_lost(
-            [self._others(p, encoded=encoded) for p in parts],
-            self._others(like, encoded=encoded),
-            where,
-            "another one" if like is self.table.root else f"that of {like.name}",
-        )
+        other = "another one" if like is self.table.root else f"that of {like.name}"
+        places = self._index_tablespaces(like)
+        return [
+            *others_lost(
+                [self._others(p, encoded=encoded) for p in parts],
+                self._others(like, encoded=encoded),
+                where,
+                other,
+            ),
+            *others_lost(
+                [
+                    {k: v for k, v in self._index_tablespaces(p).items() if k in places}
+                    for p in parts
+                ],
+                places,
+                where,
+                other,
+            ),
+        ]
+
+    def _index_tablespaces(self, relation: Relation) -> dict[str, str]:
+        """The tablespaces of a relation's indexes, as named properties."""
+        return {
+            f"tablespace of index {i.text}": i.tablespace or "default"
+            for i in self.table.indexes[relation.oid]
+        }
 
     def _others(self, relation: Relation, *, encoded: bool) -> dict[str, str]:
         found = {"schema": relation.schema, "owner": relation.owner}

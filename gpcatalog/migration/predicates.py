@@ -139,6 +139,37 @@ def range_outside(bound: Bound) -> str:
     return ""
 
 
+def rejected_as_last(bound: Bound, below: Sequence[Bound], above: Sequence[Bound]) -> bool:
+    """Whether Greenplum 6 may reject ADD PARTITION with this bound, because of the partitions that
+    exist then.
+
+    It reports an overlap for a partition that starts EXCLUSIVE where another one ends INCLUSIVE,
+    unless a partition exists above it (tested). Only one directly above it counts here.
+
+    below, above: the partitions that may end at its start, or begin at its end
+
+    >>> one, other = parse("START (1) END (2) INCLUSIVE"), parse("START (7) END (8)")
+    >>> new = parse("START (2) EXCLUSIVE END (7)")
+    >>> rejected_as_last(new, [one], [one]), rejected_as_last(new, [one, other], [one, other])
+    (True, False)
+    """
+    if bound.kind is not BoundKind.RANGE or not bound.lower or bound.lower_inclusive:
+        return False
+    start = bound.lower[0].value
+    if not any(o.upper and o.upper_inclusive and o.upper[0].value == start for o in below):
+        return False
+    return not bound.upper or all(
+        not o.lower or o.lower[0].value != bound.upper[0].value for o in above
+    )
+
+
+AS_LAST = (
+    "starts EXCLUSIVE where another partition ends INCLUSIVE, and no partition follows it; Greenplum"
+    " 6 rejects this as an overlap when the partition is added"
+)
+"""The reason for a partition for which `rejected_as_last` is true, after its name."""
+
+
 def adjacent(one: Bound, two: Bound, types: Sequence[str]) -> bool:
     """Whether there is nothing between the end of one range and the start of the next; types: of
     the key's columns.

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 class Mode(StrEnum):
     """How rows are copied. locked: writers of the old leaves wait during the whole copy;
-    online: they wait only for the last comparison and the swap.
+    online: they wait only for the last comparison, readers that began after it, and the swap.
     """
 
     LOCKED = "locked"
@@ -50,3 +50,11 @@ class Request:
     merge_seconds: float = 0.0
     run_owner_code: bool = False
     most_copied: int | None = None
+
+    @property
+    def longest_wait(self) -> float:
+        """Maximum seconds for which a step waits for one lock, from two minutes on in whole
+        minutes.
+        """
+        found = self.attempts * (self.wait_ms / 1000 + self.pause_s)
+        return found if found < 120 else -(-found // 60) * 60

@@ -15,6 +15,7 @@ from gpcatalog.migration.introspect import (
     statistics_targets,
 )
 from gpcatalog.migration.operations import IntermediatePartition, PathStep, Unit
+from gpcatalog.migration.predicates import Refusal
 from gpcatalog.model.names import NAMEDATALEN, cut
 
 
@@ -87,7 +88,7 @@ def merged(
     classic: bool,
 ) -> tuple[IntermediatePartition, ...]:
     """Return the intermediate partitions of a partition that replaces these units. Raises
-    SubtreeChanged.
+    SubtreeChanged, and Refusal if partition keys differ.
 
     It is built like the last unit. Privileges are those that all units grant, as for leaves;
     comments are joined.
@@ -101,6 +102,10 @@ def merged(
         if len(parts) != len(units):
             raise SubtreeChanged(
                 f"not all of its partitions have a subpartition {', '.join(m.path)}"
+            )
+        if other := next((p for p in parts if p.like.split != m.like.split), None):
+            raise Refusal(
+                f"{other.name} is partitioned by {other.like.split}, but {m.name} by {m.like.split}"
             )
         if m.path:
             old_parent, parent = names[m.path[:-1]]

@@ -314,6 +314,7 @@ def _swap(writer: Writer, context: Context, swap: ReplacePartitions, *, guard: l
     ]
     return [
         (Phase.GUARD, guard),
+        (Phase.READERS, [writer.readers_done(context, swap)]),
         (Phase.LOCK, [writer.writers_out(context, swap), *guard]),
         (Phase.RECHECK, _copied_again(writer, context, swap)),
         (

@@ -11,6 +11,9 @@ from gpcatalog.migration.introspect import quote_ident_always
 from gpcatalog.model.names import qualified, quote_ident, quote_literal
 from gpcatalog.model.traits import TraitConflict, Traits
 
+CONSTRAINT_COMMENTS = {"check comment": "check", "not null comment": "not null"}
+"""Traits that are comments on constraints → the trait of the constraint."""
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -73,7 +76,10 @@ def copied_traits(like: Traits, *, classic: bool) -> dict[tuple[str, str], str]:
         k: v
         for k, v in like.items()
         if k[0]
-        in ("default", "storage", "compression", "comment", "not null", "check", "check comment")
+        in (
+            *("default", "storage", "compression", "comment"),
+            *("not null", "check", *CONSTRAINT_COMMENTS),
+        )
     }
     # a constraint that is not valid is copied as a valid one
     return {
@@ -117,26 +123,26 @@ def statements_for(
                 f"COMMENT ON COLUMN {table}.{column} IS"
                 f" {'NULL' if then is None else quote_literal(then)};"
             )
-        elif (
-            what == "check comment"
-            and ("check", name) in required
-            and base.get(("check", name)) == required["check", name]
-        ):
-            text = "NULL" if then is None else quote_literal(then)
-            late.append(f"COMMENT ON CONSTRAINT {column} ON {table} IS {text};")
         elif what == "check":
             late += _check(before, table, column, was, then)
-            if then is not None and ("check comment", name) in required:
-                late.append(
-                    f"COMMENT ON CONSTRAINT {column} ON {table} IS"
-                    f" {quote_literal(required['check comment', name])};"
-                )
         elif what == "not null":
             late += _not_null(before, table, column, was, then)
+    late += _constraint_comments(table, base, required)
     after = [
         f"ALTER TABLE {final} {then} TRIGGER {quote_ident_always(name)};"
         for (what, name), then in required.items()
         if what == "trigger" and root.get((what, name)) not in (None, then)
+    ]
+    after += [
+        f"COMMENT ON TRIGGER {quote_ident_always(name)} ON {final} IS {quote_literal(text)};"
+        for (what, name), text in required.items()
+        if what == "trigger comment" and ("trigger", name) in root
+    ]
+    # on Greenplum 6, the constraint is not a trait: a partition has those of its table
+    after += [
+        f"COMMENT ON CONSTRAINT {quote_ident_always(name)} ON {final} IS {quote_literal(text)};"
+        for (what, name), text in required.items()
+        if what == "check comment" and ("check", name) not in required
     ]
     statistics = [
         Statistics(
@@ -151,6 +157,41 @@ def statements_for(
         if what == "statistics"
     ]
     return PropertyStatements(tuple(before), tuple(late), tuple(after), tuple(statistics))
+
+
+def constraint_of(what: str, name: str, constraint: str) -> str:
+    """Return the quoted name of a constraint.
+
+    what, name: of its trait: "check" and its name, or "not null" and its column
+    constraint: its SQL, which contains the name of a NOT NULL constraint
+
+    >>> constraint_of("not null", "v", 'CONSTRAINT "v is" NOT NULL v')
+    '"v is"'
+    """
+    if what == "check":
+        return quote_ident_always(name)
+    found = re.match(r'CONSTRAINT ("(?:[^"]|"")*"|[^\s"]+) ', constraint)
+    if found is None:
+        raise TraitConflict(f"the NOT NULL constraint of column {name} has no name")
+    return found[1]
+
+
+def _constraint_comments(table: str, base: Traits, required: Traits) -> list[str]:
+    """Return the statements that set comments on constraints. A constraint that is created
+    again has none.
+    """
+    found = []
+    for comment, of in CONSTRAINT_COMMENTS.items():
+        for (what, name), text in required.items():
+            if what != of:
+                continue
+            then = required.get((comment, name))
+            was = base.get((comment, name)) if base.get((of, name)) == text else None
+            if then != was:
+                constraint = constraint_of(of, name, text)
+                shown = "NULL" if then is None else quote_literal(then)
+                found.append(f"COMMENT ON CONSTRAINT {constraint} ON {table} IS {shown};")
+    return found
 
 
 def _options(text: str, prefix: str = "") -> str:

@@ -41,6 +41,7 @@ class Phase(StrEnum):
     """A phase of a step; each phase begins with a comment that names it."""
 
     GUARD = "guard: skip the step if it is done; stop if the table differs from the plan"
+    READERS = "readers: wait for those that are active now; writers do not wait"
     LOCK = "lock: writers wait from here on, readers do not"
     STAGE = "stage: create staging tables for the new leaves"
     COPY = "copy: copy the rows"
@@ -123,6 +124,12 @@ def lock_from_writers(relations: Iterable[str]) -> str:
 def lock_from_readers(relations: Iterable[str]) -> str:
     """Return the call that blocks readers and writers of these tables."""
     return call("lock", literal(f"LOCK TABLE {lock_list(relations)} IN ACCESS EXCLUSIVE MODE"))
+
+
+def without_readers(relations: Iterable[str]) -> str:
+    """Return the call that waits until nobody reads these tables, and blocks nobody afterwards."""
+    statement = f"LOCK TABLE {lock_list(relations)} IN ACCESS EXCLUSIVE MODE"
+    return call("await_readers", literal(statement))
 
 
 def dollar_tag(body: str) -> str:
@@ -565,17 +572,29 @@ class Writer(ABC):
             ),
         )
 
+    def blocked_readers(
+        self, context: Context, parent: Relation, gone: Sequence[Unit], default: Unit | None
+    ) -> list[str]:
+        """Return the relations whose readers are blocked while these partitions of a parent are
+        replaced.
+        """
+        return self.quiet(context, parent, gone) + names_of(default)
+
     def readers_out(
         self, context: Context, parent: Relation, gone: Sequence[Unit], default: Unit | None
     ) -> list[str]:
         """Return the lock that blocks all access to removed partitions and to the default
         partition.
         """
-        names = self.quiet(context, parent, gone) + names_of(default)
-        return [
-            lock_from_readers(names),
-            EXCLUSIVE_SINCE,
-        ]
+        names = self.blocked_readers(context, parent, gone, default)
+        return [lock_from_readers(names), EXCLUSIVE_SINCE]
+
+    def readers_done(self, context: Context, swap: ReplacePartitions) -> str:
+        """Return the call that waits for the present readers of the old leaves, before writers are
+        blocked.
+        """
+        names = self.blocked_readers(context, swap.parent, swap.gone, swap.default)
+        return without_readers(names)
 
     def note(self, context: Context, change: Operation, state: str) -> list[str]:
         """Return the calls that record a state of the step in the journal, and the properties

@@ -13,8 +13,8 @@ FACT = "property"
 LONGEST = 200  # characters of a value that a snapshot keeps
 
 _NOT_TAKEN_OVER = frozenset(
-    ("comment", "table comment", "check comment", "index properties", "toast options")
-).union(OF_STATISTICS)
+    ("comment", "table comment", "check comment", "not null comment", "trigger comment")
+).union(("index properties", "toast options"), OF_STATISTICS)
 """Kinds of properties that partitions do not take over from their table. A partition that the
 probe uneven_partitions does not return has no such property.
 """

@@ -37,8 +37,18 @@ _WORDS = {
     "comment": "comment on column",
     "not null": "NOT NULL of column",
     "check comment": "comment on constraint",
+    "not null comment": "comment on NOT NULL of column",
+    "trigger comment": "comment on trigger",
     "statistics": "statistics object",
 }
+
+
+_OF_OBJECTS = {
+    "statistics owner": "owner",
+    "statistics target": "statistics target",
+    "statistics comment": "comment",
+}
+"""Properties of a statistics object that its replacement may not have → their words."""
 
 
 class TraitConflict(Exception):
@@ -141,14 +151,46 @@ def _statistics(parts: Sequence[Traits], lost: list[str]) -> dict[tuple[str, str
                 (w, name): parts[-1][w, name] for w in OF_STATISTICS if (w, name) in parts[-1]
             }
     kept = {v for (w, _), v in found.items() if w == "statistics"}
-    gone = [
-        name for p in parts for (w, name), v in p.items() if w == "statistics" and v not in kept
-    ]
+    gone = []
+    for p in parts:
+        seen = set[str]()  # of several objects for the same columns, one is kept
+        for name, text in _objects(p):
+            if text not in kept or (text in seen and ("statistics", name) not in found):
+                gone.append(name)
+            seen.add(text)
     if gone:
         lost.append(
             f"statistics {'object' if len(gone) == 1 else 'objects'} {listed(gone, 3)}: the partitions do"
             " not all have the same ones"
         )
+    lost += _statistics_replaced(parts, found)
+    return found
+
+
+def _objects(traits: Traits) -> list[tuple[str, str]]:
+    """Statistics objects: (name, text of their kinds and columns)."""
+    return [(name, text) for (what, name), text in traits.items() if what == "statistics"]
+
+
+def _statistics_replaced(parts: Iterable[Traits], then: Traits) -> list[str]:
+    """Return sentences on the targets, owners and comments of statistics objects that an object
+    for the same columns replaces. then: properties that contain the latter
+    """
+    kept = {text: name for name, text in reversed(_objects(then))}
+    found = []
+    for what in _OF_OBJECTS:
+        other = [
+            name
+            for p in parts
+            for name, text in _objects(p)
+            if text in kept and (what, name) in p and p[what, name] != then.get((what, kept[text]))
+        ]
+        if other:
+            word = "object" if len(other) == 1 else "objects"
+            found.append(
+                f"statistics {word} {listed(other, 3)}: the new object has another"
+                f" {_OF_OBJECTS[what]} or none"
+            )
     return found
 
 
@@ -179,7 +221,7 @@ def replaced(
                 found.append(f"statistics object {name}: it belonged to a partition and is lost")
         elif any(v is not None and v != kept for v in values):
             found.append(_sentence(what, name, values, kept, none if kept is None else other))
-    return found
+    return found + _statistics_replaced(parts, then)
 
 
 def converted(

@@ -4,6 +4,7 @@ groups.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from gpcatalog.planner.group import Problem, Solution, solve
 from gpcatalog.planner.options import DROP
 from gpcatalog.planner.planning import PlanResult
 from gpcatalog.planner.resources import REWRITE, SCAN
-from gpcatalog.planner.sets.keep_reasons import WHY_TEXT, KeepReason
+from gpcatalog.planner.sets.keep_reasons import DEPENDENT_FACTS, KEY_BELOW, WHY_TEXT, KeepReason
 from gpcatalog.planner.sets.roots import Root
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
@@ -342,6 +343,45 @@ class Explainer:
         }
         return [names.get(o, "?") for o in self.problem.chunk.oid[s:e].tolist()]
 
+    def _dependent(self, u: int) -> str:
+        """The first object that depends on a unit or on a partition below it, with the name of
+        this partition.
+        """
+        oid = int(self.problem.chunk.oid[u])
+        for fact in DEPENDENT_FACTS:
+            for one, detail in self.root.facts.get(fact, ()):
+                if oid in self._above(one):
+                    name = self._relations[one][1]
+                    return printable(f"{fact} {detail} of {name}")
+        return ""
+
+    def _above(self, oid: int) -> set[int]:
+        """A relation of the table and all partitions above it."""
+        found = set[int]()
+        while oid in self._relations and oid not in found:
+            found.add(oid)
+            oid = self._relations[oid][0]
+        return found
+
+    @functools.cached_property
+    def _relations(self) -> dict[int, tuple[int, str]]:
+        """OID of the parent, and name, of each partition of the table."""
+        rows = self.planned.reader.snapshot.rows(
+            "SELECT oid, coalesce(parent, 0) AS parent, name FROM relation WHERE root = ?",
+            [self.root.oid],
+        )
+        return {r["oid"]: (r["parent"], r["name"]) for r in rows if r["oid"] != self.root.oid}
+
+    def _alike(self, u: int) -> str:
+        """What the partitions of a merge have in common, for a unit without such a neighbor."""
+        keys = dict(self.root.facts.get(KEY_BELOW, ()))
+        if not keys:
+            return "owner, options and persistence"
+        own = keys.get(int(self.problem.chunk.oid[u]), "")
+        return "owner, options, persistence and partition keys below it" + (
+            f" (its own is {printable(own)})" if own else ""
+        )
+
     def _unit_result(self, u: int, option: int) -> str:
         c = self.problem.chunk
         if option == DROP:
@@ -354,6 +394,8 @@ class Explainer:
             reason = (
                 self.planned.reader.bounds.reason(self.root.family, int(c.code[u]))
                 if why is KeepReason.UNPARSED
+                else self._dependent(u)
+                if why is KeepReason.HAS_DEPENDENTS
                 else ""
             )
             return f"not changed: {self.root.reason or WHY_TEXT[why]}" + (
@@ -382,6 +424,6 @@ class Explainer:
                 return "not changed: the policy has no grains"
             return (
                 "not changed: no old interval within max_leaf contains it and a neighboring"
-                " partition with the same owner, options and persistence"
+                f" partition with the same {self._alike(u)}"
             )
         return "not changed: a merge would cost more than it saves, or exceed the limits"

@@ -311,3 +311,65 @@ def test_ends_that_belong_to_a_partition(gp6_dsn: str, tmp_path: Path) -> None:
     files.run(f"rollback/{files.forward()[0]}")
     assert made.rows_of(dsn, "t") == rows
     assert made.fetch(dsn, bounds) == before
+
+
+NEIGHBORS = (
+    "(START (date '2022-01-01') END (date '2022-01-06') INCLUSIVE EVERY (interval '1 day'),"
+    " {}PARTITION l START (date '2022-01-06') EXCLUSIVE END (date '2022-01-09')"
+)
+AFTER_INCLUSIVE = {
+    "last": f"PARTITION BY RANGE (d) {NEIGHBORS.format('')})",
+    "in_default": f"PARTITION BY RANGE (d) {NEIGHBORS.format('')}, DEFAULT PARTITION other)",
+    "not_last": f"PARTITION BY RANGE (d) {NEIGHBORS.format('')}, PARTITION m START (date '2022-01-09') END (date '2022-03-01'))",
+    "below": f"PARTITION BY LIST (id) SUBPARTITION BY RANGE (d) SUBPARTITION TEMPLATE {NEIGHBORS.format('SUB')})"
+    " (PARTITION a VALUES (0), PARTITION b VALUES (1))",
+}
+
+
+def test_start_that_excludes_an_inclusive_end(gp6_dsn: str, tmp_path: Path) -> None:
+    """Partitions of which one starts EXCLUSIVE where the one below ends INCLUSIVE are merged and restored."""
+    dsn = fresh_database(gp6_dsn, "exclusive_starts")
+    for name, parts in AFTER_INCLUSIVE.items():
+        made.execute(
+            dsn,
+            f"CREATE TABLE {name} (id int, d date, v int) DISTRIBUTED BY (v) {parts}",
+            f"INSERT INTO {name} SELECT i % 2, date '2022-01-01' + i % 8, i FROM generate_series(1, 100) i",
+        )
+    rows = {name: made.rows_of(dsn, name) for name in AFTER_INCLUSIVE}
+    bounds = (
+        "SELECT tablename::text, partitiontablename::text,"
+        " regexp_replace(regexp_replace(partitionboundary, '^.*?PARTITION \\S+ ', ''), ' EVERY .*', '')"
+        " FROM pg_partitions ORDER BY 1, 2"
+    )
+    before = made.fetch(dsn, bounds)
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    assert not files.refused
+    files.all()
+    assert len(made.fetch(dsn, bounds)) < len(before) / 2
+    for name in files.forward():
+        files.run(f"rollback/{name}")
+    assert {name: made.rows_of(dsn, name) for name in AFTER_INCLUSIVE} == rows
+    assert made.fetch(dsn, bounds) == before
+
+
+def test_last_partition_that_starts_exclusive(gp6_dsn: str, tmp_path: Path) -> None:
+    """A step that adds it as the last one next to an INCLUSIVE end, which the server rejects, is refused."""
+    dsn = fresh_database(gp6_dsn, "exclusive_last")
+    made.execute(
+        dsn,
+        # the first one is in another month
+        "CREATE TABLE merged (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (PARTITION a START (date '2021-11-01')"
+        " END (date '2021-12-31') INCLUSIVE, PARTITION b START (date '2021-12-31') EXCLUSIVE END (date '2022-01-05'),"
+        " PARTITION c START (date '2022-01-05') END (date '2022-01-09'))",
+        "INSERT INTO merged SELECT i, date '2021-12-01' + i % 38 FROM generate_series(1, 200) i",
+        "CREATE TABLE emptied (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (PARTITION a START (date '2022-01-01')"
+        " END (date '2022-01-31') INCLUSIVE, PARTITION b START (date '2022-01-31') EXCLUSIVE END (date '2022-02-09'))",
+        "INSERT INTO emptied SELECT i, date '2022-01-01' + i % 6 FROM generate_series(1, 100) i",
+    )
+    rules = made.EAGER.replace('empty = "keep"', 'empty = "drop"')
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, rules))
+    reasons = {r.table: r.reason for r in files.refused}
+    assert sorted(reasons) == ["public.emptied", "public.merged"], reasons
+    assert all(
+        "starts EXCLUSIVE where another partition ends INCLUSIVE" in r for r in reasons.values()
+    )

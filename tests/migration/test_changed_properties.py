@@ -120,7 +120,7 @@ def test_properties_since_migrate(
     database = "ALTER DATABASE mig_properties SET gpcatalog_journal.changed_properties = 'drop'"
     made.execute(dsn, database)
     done = files.run(back)
-    assert "got in the meantime are lost" in done.stderr
+    assert done.stderr.count("got in the meantime are lost") == 1  # although a step checks twice
     count = "SELECT count(*) FROM pg_class WHERE relname LIKE 'same!_1!_prt!__' ESCAPE '!'"
     assert made.fetch(dsn, count) == [(5,)]
     made.execute(dsn, database.partition(" SET ")[0] + " RESET ALL")

@@ -18,7 +18,13 @@ from gpcatalog.migration.operations import (
     Unit,
     WriteContext,
 )
-from gpcatalog.migration.predicates import Refusal, has_both_ends, predicate
+from gpcatalog.migration.predicates import (
+    AS_LAST,
+    Refusal,
+    has_both_ends,
+    predicate,
+    rejected_as_last,
+)
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.steps.replace_partitions import ReplacePartitions, parked
 from gpcatalog.migration.writer import (
@@ -89,6 +95,8 @@ def _translate(live: LiveTable, step: op.DropEmpty, run_probe: ProbeRunner) -> T
         raise Refusal("the default partition is never dropped")
     if {leaf.name for leaf in leaves} != {leaf.name for leaf in step.leaves}:
         raise Refusal("changed since it was planned: it has other leaves now")
+    if live.classic:
+        _refuse_last(live, units, parent)
     default_unit = None if default is None else live.unit(default)
     found: list[tuple[Operation, Operation | None]] = []
     parts = _parts(live, units)
@@ -114,6 +122,18 @@ def _translate(live: LiveTable, step: op.DropEmpty, run_probe: ProbeRunner) -> T
         )
         found.append((forward, rollback))
     return found
+
+
+def _refuse_last(live: LiveTable, units: Sequence[Relation], parent: Relation) -> None:
+    """Raise Refusal for a partition that a rollback could not add again on Greenplum 6. It adds
+    the highest partition first.
+    """
+    children = live.table.children(parent.oid)
+    staying = [parse(c.bound) for c in children if c.oid not in live.dropped]
+    gone = [parse(u.bound) for u in units]
+    for u, bound in zip(units, gone, strict=True):
+        if rejected_as_last(bound, staying, [*staying, *gone]):
+            raise Refusal(f"{u.name} {AS_LAST}")
 
 
 def _created_again(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from gpcatalog.migration import subtree
 from gpcatalog.migration.declarative import BOUND, bound_check, make_middle
-from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation
+from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation, quote_ident_always
 from gpcatalog.migration.live_table import LiveTable, grants_lost
 from gpcatalog.migration.naming import index_name
 from gpcatalog.migration.operations import (
@@ -47,6 +47,7 @@ class FlattenLevel(Operation):
     predicate: condition of all rows; leaf_predicate: additional condition of all rows after the
                parent is restored
     above: the intermediate with all its properties
+    comments: of the triggers of the leaf, by name; ATTACH creates these triggers again
     """
 
     parent: Relation
@@ -58,6 +59,7 @@ class FlattenLevel(Operation):
     up: bool
     above: IntermediatePartition
     default: Unit | None = None
+    comments: tuple[tuple[str, str], ...] = ()
 
     def summary(self) -> str:
         return f"remove the level below {self.middle.name}"
@@ -149,6 +151,11 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
             subtree.middles(table, middle, {})[:1], table.traits[parent.oid]
         )[0],
         default=default,
+        comments=tuple(
+            (name, text)
+            for (what, name), text in table.traits[leaf.oid].items()
+            if what == "trigger comment"
+        ),
         rests_on=(
             *step.rests_on,
             (f"afterwards the partition also accepts rows outside {leaf.bound}"),
@@ -192,7 +199,19 @@ def _take_out(change: FlattenLevel) -> tuple[list[str], list[str]]:
         for old, new in change.indexes
         if old != new
     ]
-    return swap, [f"ALTER TABLE {above} DROP CONSTRAINT {BOUND};", *names]
+    return swap, [
+        f"ALTER TABLE {above} DROP CONSTRAINT {BOUND};",
+        *names,
+        *_trigger_comments(change, above),
+    ]
+
+
+def _trigger_comments(change: FlattenLevel, table: str) -> list[str]:
+    """The statements that set the comments of the leaf's triggers; table: its present name."""
+    return [
+        f"COMMENT ON TRIGGER {quote_ident_always(name)} ON {table} IS {literal(text)};"
+        for name, text in change.comments
+    ]
 
 
 def _put_in(writer: Writer, change: FlattenLevel) -> tuple[list[str], list[str]]:
@@ -215,6 +234,7 @@ def _put_in(writer: Writer, change: FlattenLevel) -> tuple[list[str], list[str]]
     return swap, [
         f"ALTER TABLE {low} DROP CONSTRAINT {BOUND};",
         *writer.marks_of_middle(change.above),
+        *_trigger_comments(change, low),
     ]
 
 

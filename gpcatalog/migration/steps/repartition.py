@@ -20,7 +20,12 @@ from gpcatalog.migration.operations import (
     WriteContext,
 )
 from gpcatalog.migration.template_text import elements, set_template
-from gpcatalog.migration.traits import PropertyStatements, copied_traits
+from gpcatalog.migration.traits import (
+    CONSTRAINT_COMMENTS,
+    PropertyStatements,
+    constraint_of,
+    copied_traits,
+)
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
     REPLICA_IDENTITY,
@@ -149,7 +154,9 @@ def _added_later(own: Traits) -> Traits:
         k: v for k, v in own.items() if k[0] in ("check", "not null") and v.endswith("NOT VALID")
     }
     comments = {
-        k: v for k, v in own.items() if k[0] == "check comment" and ("check", k[1]) in constraints
+        k: v
+        for k, v in own.items()
+        if k[0] in CONSTRAINT_COMMENTS and (CONSTRAINT_COMMENTS[k[0]], k[1]) in constraints
     }
     return {**constraints, **comments}
 
@@ -161,11 +168,12 @@ def _not_valid(root: Relation, later: Traits) -> list[str]:
         + (f"CONSTRAINT {quote_ident_always(name)} " if what == "check" else "")
         + f"{text};"
         for (what, name), text in later.items()
-        if what != "check comment"
+        if what not in CONSTRAINT_COMMENTS
     ] + [
-        f"COMMENT ON CONSTRAINT {quote_ident_always(name)} ON {root.sql} IS {quote_literal(text)};"
+        f"COMMENT ON CONSTRAINT {constraint_of(of, name, later[of, name])} ON {root.sql} IS"
+        f" {quote_literal(text)};"
         for (what, name), text in later.items()
-        if what == "check comment"
+        if (of := CONSTRAINT_COMMENTS.get(what, ""))
     ]
 
 

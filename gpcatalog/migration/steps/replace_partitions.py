@@ -26,11 +26,13 @@ from gpcatalog.migration.operations import (
 )
 from gpcatalog.migration.partman_names import merged_suffix
 from gpcatalog.migration.predicates import (
+    AS_LAST,
     Refusal,
     adjacent,
     has_both_ends,
     predicate,
     range_outside,
+    rejected_as_last,
     same_bound,
 )
 from gpcatalog.migration.request import Mode
@@ -265,12 +267,18 @@ class _Replacement:
         return text
 
     def _exclusive_starts(self) -> None:
-        """Check that Greenplum 6 accepts the old partitions again, as a rollback adds them.
+        """Check that Greenplum 6 accepts the new partition, and the old partitions again, as a
+        rollback adds them.
 
         Raises Refusal.
         """
         if not any("EXCLUSIVE" in u.bound for u in self.units):
             return
+        going = {u.oid for u in self.units} | self.live.dropped
+        children = self.table.children(self.parent.oid)
+        staying = [parse(c.bound) for c in children if c.oid not in going]
+        if rejected_as_last(parse(self.text), staying, staying):
+            raise Refusal(f"{self.units[0].name} {AS_LAST}")
         siblings = [parse(c.bound) for c in self.table.children(self.parent.oid)]
         for u, again in zip(
             self.units, added_again(siblings, [parse(u.bound) for u in self.units]), strict=True

@@ -20,7 +20,7 @@ from gpcatalog.model.bounds import (
 )
 from gpcatalog.planner import grid
 from gpcatalog.planner.sets.arrays import Bools, Ints, spans
-from gpcatalog.planner.sets.keep_reasons import DEPENDENT_FACTS, KeepReason
+from gpcatalog.planner.sets.keep_reasons import DEPENDENT_FACTS, KEY_BELOW, KeepReason
 from gpcatalog.planner.sets.roots import Root
 
 
@@ -37,6 +37,26 @@ def units_with_dependents(batch: list[Root], oid: Ints, of: Ints) -> tuple[list[
                 if one != r.oid:
                     into += [int(of[i]) for i in np.flatnonzero(oid == one).tolist() if of[i] >= 0]
     return dependent, other_distribution
+
+
+def keys_below(batch: list[Root], oid: Ints) -> npt.NDArray[np.uint64]:
+    """A number of the partition key of each relation, where the partitions of one level of its
+    table have several keys: equal numbers mean equal keys. 0 for all other relations.
+
+    oid: OIDs of relations
+    """
+    found = np.zeros(len(oid), dtype=np.uint64)
+    keys = [one for r in batch for one in r.facts.get(KEY_BELOW, ())]
+    if not keys or not len(oid):
+        return found
+    numbers: dict[str, int] = {}
+    values = np.array([numbers.setdefault(text, len(numbers) + 1) for _, text in keys], np.uint64)
+    wanted = np.array([one for one, _ in keys], dtype=np.int64)
+    by_oid = np.argsort(oid, kind="stable")
+    at = by_oid[np.minimum(np.searchsorted(oid[by_oid], wanted), len(oid) - 1)]
+    there = oid[at] == wanted
+    found[at[there]] = values[there]
+    return found
 
 
 def ages(

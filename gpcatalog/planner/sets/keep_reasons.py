@@ -67,3 +67,8 @@ DEPENDENT_FACTS = (
 """Facts that prevent changes of a partition: the dependent object would be lost with it, or
 would prevent DROP TABLE.
 """
+
+KEY_BELOW = "partition key below"
+"""Fact: the key by which a partition is partitioned, if the partitions of its level have several
+keys. Partitions are merged only if all keys below them are the same.
+"""

@@ -20,7 +20,7 @@ from gpcatalog.model.storage import Storage
 from gpcatalog.planner.costs import LeafClass, Table, heap_files, model_generation
 from gpcatalog.planner.ends import Ends
 from gpcatalog.planner.policy import Policy
-from gpcatalog.planner.sets.ages import add_stops, ages, named, units_with_dependents
+from gpcatalog.planner.sets.ages import add_stops, ages, keys_below, named, units_with_dependents
 from gpcatalog.planner.sets.arrays import Bools, Floats, Ints, mix
 from gpcatalog.planner.sets.axes import axes, can_be_added_again
 from gpcatalog.planner.sets.bound_codes import BoundCodes
@@ -173,7 +173,7 @@ class Reader:
         size = self._sizes(tree, table, klass)
         place = self._places(tree, size.external, batch)
         order = place.order
-        signature = tree.signatures(klass)[order]
+        signature = tree.signatures(klass, keys_below(batch, tree.oid))[order]
         empty = size.empty[order]
         edge, droppable = self._mark_by_age(batch, place, empty=empty, unknown=size.unknown[order])
         leaves = size.leaves[order]
@@ -496,16 +496,24 @@ class _Tree:
             at[i] = self.parent[at[i]]
         return found
 
-    def signatures(self, klass: npt.NDArray[np.int32]) -> npt.NDArray[np.uint64]:
+    def signatures(
+        self, klass: npt.NDArray[np.int32], keys: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.uint64]:
         """The relations below each unit, as a number: equal numbers mean equal subpartitions of
-        equal shape.
+        equal shape, which are divided by equal keys.
+
+        keys: a number of the partition key of each relation, see `keys_below`
         """
         found = np.zeros(self.number, dtype=np.uint64)
         with np.errstate(over="ignore"):
             shape_key = klass.astype(np.uint64) * np.uint64(2) + self.leaf.astype(np.uint64)
             one = mix(
                 self.path
-                ^ mix(np.where(self.is_unit & ~self.leaf, np.uint64(0), shape_key) + np.uint64(7))
+                ^ mix(
+                    np.where(self.is_unit & ~self.leaf, np.uint64(0), shape_key)
+                    + np.uint64(7)
+                    + mix(keys)
+                )
             )
             np.add.at(found, self.of[self.inside], one[self.inside])
         return found

@@ -270,7 +270,7 @@ def trigger_states(root: Root) -> list[tuple[int, str]]:
 _COPIED = (
     "default",
     "not null",
-    "not null name",
+    "not null comment",
     "comment",
     "storage",
     "compression",
