@@ -407,5 +407,4 @@ def test_statements_that_other_statements_undo(
     assert {text.split()[2].rstrip(";") for _, text, _ in result.unknown} >= {
         "tenant1.t",
         "serials",
-        "renamed",
     }
