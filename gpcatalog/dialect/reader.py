@@ -63,7 +63,7 @@ class Reader:
         return False
 
     def accept_any(self, *kinds: str) -> str:
-        """Consume the next token if its kind is among these; return the kind, else ""."""
+        """Consume the next token if it has one of these kinds. Returns the kind, or ""."""
         kind = self.kinds[self.i]
         if kind in kinds:
             self.i += 1

@@ -9,7 +9,11 @@ from sqlglot import exp
 
 from gpcatalog.effects.expansion import catalog_type
 from gpcatalog.effects.keys import Column
-from gpcatalog.effects.outer_dependencies import DEFAULTS, note_dependencies, note_left_out
+from gpcatalog.effects.outer_dependencies import (
+    NULL_DEFAULTS,
+    note_dependencies,
+    note_left_out,
+)
 from gpcatalog.effects.relations import Table
 
 if TYPE_CHECKING:
@@ -50,7 +54,7 @@ def with_default(
     cast = isinstance(constant, exp.Cast) and isinstance(constant.this, exp.Null)
     if isinstance(constant, exp.Null) or cast:
         if new_column.own_type or (cast and not new_column.type):
-            note_left_out(ties, table, DEFAULTS)
+            note_left_out(ties, table, NULL_DEFAULTS)
         same = not cast or types.resolved(*catalog_type(constant.args["to"])) == (
             new_column.type,
             -1,

@@ -25,6 +25,7 @@ STATISTICS = "catalog rows of extended statistics"
 NOT_NULL = "NOT NULL constraints after ALTER CONSTRAINT"
 FOREIGN = "rows of foreign keys of partitioned tables"
 DEFAULTS = "defaults dropped by CASCADE"
+NULL_DEFAULTS = "rows of defaults that are NULL"
 OF_PARTITIONS = "rows in other catalogs of indexes that partitions alone have"
 TEMPLATE = "rows of a subpartition template"
 SEVERAL_PARENTS = "constraints and columns inherited from several tables"
@@ -100,7 +101,7 @@ def note_left_out(ties: Ties, table: Table, reason: str) -> None:
 def note_inherited(ties: Ties, table: Table, parent: Table) -> None:
     """Copy to a table that inherits from another the notes on rows that are not counted."""
     for reason in parent.not_counted:
-        if reason in (DEPENDENCIES, NOT_NULL, DEFAULTS):
+        if reason in (DEPENDENCIES, NOT_NULL, DEFAULTS, NULL_DEFAULTS):
             table.leave_out(reason)
             ties.not_counted.append(reason)
 
@@ -116,7 +117,8 @@ def note_copied(
     reasons = [
         reason
         for reason in source.not_counted
-        if reason in (DEPENDENCIES, DEFAULTS) or (reason == STATISTICS and statistics)
+        if reason in (DEPENDENCIES, DEFAULTS, NULL_DEFAULTS)
+        or (reason == STATISTICS and statistics)
     ]
     reasons += [OF_BOUNDS] if bounds else []
     for reason in (*reasons, SEVERAL_PARENTS) if merged else reasons:

@@ -97,7 +97,11 @@ def drop_referencing(state: SchemaState, table: Table, key: Key, effect: Effect)
     """CASCADE: drop the foreign keys that reference a key of a table, which is already dropped."""
     target = table.schema, table.name
     columns = set(key.simple)
-    same = any(k.constraint and set(k.simple) == columns for k in table.indexes)
+    # a foreign key may depend on any unique index of these columns
+    same = any(
+        (k.constraint or k.like.startswith("True")) and set(k.simple) == columns
+        for k in table.indexes
+    )
     for other in state.tables.values():
         found = [f for f in other.foreign if f.target == target]
         if not found:
