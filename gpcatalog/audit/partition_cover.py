@@ -156,7 +156,9 @@ def _levels(snapshot: Snapshot) -> dict[Family, dict[int, int]]:
 _CUT = (
     "WITH cut AS (SELECT unnest(?::UINTEGER[]) AS root, unnest(?::UTINYINT[]) AS level),"
     " part AS (SELECT r.oid, r.root, r.parent, r.bound_key, r.is_default FROM relation r JOIN cut"
-    " USING (root, level) WHERE r.kind IN ('leaf', 'intermediate'))"
+    " USING (root, level) WHERE r.kind IN ('leaf', 'intermediate')"
+    # a partition whose DETACH CONCURRENTLY is not finished accepts no rows
+    " AND r.oid NOT IN (SELECT oid FROM partition_fact WHERE fact = 'pending detach'))"
 )
 
 

@@ -105,7 +105,7 @@ def _work(n: NightLine) -> list[str]:
         merged,
         gone,
         "?" if n.bytes is None else size(n.bytes) if n.bytes else "",
-        duration(n.lock_seconds) if n.lock_seconds else "",
+        "?" if n.lock_seconds is None else duration(n.lock_seconds) if n.lock_seconds else "",
     ]
 
 

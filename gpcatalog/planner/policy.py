@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -79,6 +80,8 @@ def days(text: str | int | float) -> float:
         m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
         unit = (m[2].lower() if m else "?") or "d"
         span = _SPANS.get(unit, _SPANS.get(unit.removesuffix("s")))
+        if m is not None and unit == "m":
+            raise ValueError(f'{text!r} may be months or minutes; write "{m[1]} months", or days')
         if m is None or span is None:
             raise ValueError(
                 f'{text!r} is not a period; write "36 months", "2y", "30d" or a number of days'
@@ -189,7 +192,7 @@ class Rule(
     name:         template of partition names, such as p{%Y%m%d} or {table}_{%Y_%m}
     """
 
-    match: str = "*"
+    match: str = ""
     grains: dict[str, str | float] | None = None
     hot_days: str | float | None = None
     keep: str | float | None = None
@@ -289,7 +292,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class ResolvedPolicy(msgspec.Struct, kw_only=True, frozen=True):
     """The rules of one table, with a value for every key; sizes in bytes, ages in days.
 
-    See Rule.
+    retention_rule: the rule that sets the retention, with its pattern. For the others, see Rule.
     """
 
     grains: tuple[tuple[int, float], ...]  # (Grain, minimum age in days)
@@ -319,6 +322,7 @@ class ResolvedPolicy(msgspec.Struct, kw_only=True, frozen=True):
     quiet: float | None
     fill_gaps: bool
     retention: str
+    retention_rule: str
     retention_schema: str
     external_location: str
     default_rows: str
@@ -353,6 +357,7 @@ _DEFAULTS: dict[str, object] = {
     "quiet": None,
     "fill_gaps": False,
     "retention": "none",
+    "retention_rule": "",
     "retention_schema": "",
     "external_location": "",
     "default_rows": "report",
@@ -400,6 +405,11 @@ def _combined_values(
                             f"{value!r} is not a valid grain; use one of {', '.join(GRAINS)}"
                         )
                     found[key.name] = value
+                elif key.name == "retention":
+                    found[key.name] = value
+                    found["retention_rule"] = where + (
+                        f", match {rule.match!r}" if rule.match else ""
+                    )
                 else:
                     found[key.name] = (
                         size(value)
@@ -449,6 +459,7 @@ def _resolve(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
         quiet=found["quiet"],  # type: ignore[arg-type]
         fill_gaps=bool(found["fill_gaps"]),
         retention=str(found["retention"]),
+        retention_rule=str(found["retention_rule"]),
         retention_schema=str(found["retention_schema"]),
         external_location=str(found["external_location"]),
         default_rows=str(found["default_rows"]),
@@ -496,6 +507,10 @@ def _location(where: str, found: dict[str, object]) -> None:
         )
 
 
+LONGEST_PREMAKE = 18262.125
+"""Maximum of `premake` in days: 50 years."""
+
+
 def _consistent(where: str, found: dict[str, object]) -> None:
     def number(key: str) -> float | None:
         value = found[key]
@@ -525,6 +540,11 @@ def _consistent(where: str, found: dict[str, object]) -> None:
             " days)",
             hint="lower premake_batch",
         )
+    if premake is not None and premake > LONGEST_PREMAKE:
+        raise CatalogError(
+            f"policy: {where}: premake ({premake:,.0f} days) is more than 50 years",
+            hint='write for example premake = "14d"',
+        )
     if found["retention"] != "none" and keep is None and found["keep_partitions"] is None:
         raise CatalogError(
             f"policy: {where}: retention is {found['retention']!r}, but keep is not set",
@@ -551,10 +571,7 @@ def resolve_policy(policy: Policy, schema: str, name: str) -> ResolvedPolicy:
     order. Raises CatalogError.
     """
     rules = [("default", policy.default)]
-    full = f"{schema}.{name}"
-    for n, rule in enumerate(policy.table):
-        if fnmatch.fnmatchcase(full, rule.match) or fnmatch.fnmatchcase(name, rule.match):
-            rules.append((f"table[{n}]", rule))
+    rules += [(f"table[{n}]", policy.table[n]) for n in rule_key(policy, schema, name)]
     return _resolve(rules)
 
 
@@ -566,6 +583,39 @@ def rule_key(policy: Policy, schema: str, name: str) -> tuple[int, ...]:
         for n, r in enumerate(policy.table)
         if fnmatch.fnmatchcase(full, r.match) or fnmatch.fnmatchcase(name, r.match)
     )
+
+
+def _check_patterns(policy: Policy) -> None:
+    """Raise CatalogError for a [[table]] rule without a pattern, and for a pattern in [default]."""
+    if policy.default.match:
+        raise CatalogError(
+            f"policy: default.match: {policy.default.match!r}: [default] is for all tables",
+            hint="write a [[table]] rule for the tables that match, or remove match",
+        )
+    for n, rule in enumerate(policy.table):
+        if not rule.match:
+            raise CatalogError(
+                f"policy: table[{n}] has no match, so the tables that it is for are not known",
+                hint='write for example match = "sales.orders"; [default] is for all tables',
+            )
+
+
+def check_unqualified(policy: Policy, names: Sequence[tuple[str, str]]) -> None:
+    """Raise CatalogError for a [[table]] rule whose pattern is a name without a schema, if tables
+    of several schemas have this name.
+
+    names: schema and name of each partitioned table
+    """
+    for n, rule in enumerate(policy.table):
+        if any(c in rule.match for c in ".*?["):
+            continue
+        same = sorted({f"{schema}.{name}" for schema, name in names if name == rule.match})
+        if len(same) > 1:
+            raise CatalogError(
+                f"policy: table[{n}].match: {rule.match!r} has no schema and matches"
+                f" {len(same)} tables: {', '.join(same[:5])}{', …' if len(same) > 5 else ''}",
+                hint=f'write match = "{same[0]}", or "*.{rule.match}" for all schemas',
+            )
 
 
 def read(path: Path) -> Policy:
@@ -581,6 +631,7 @@ def loads(text: str, origin: str = "policy") -> Policy:
     """Read the policy in a TOML text; see `read`."""
     raw = toml_settings.parse(text, origin)
     found = toml_settings.as_settings(raw, Policy, origin, hint=_FORMS)
+    _check_patterns(found)
     _resolve([("default", found.default)])
     for n, rule in enumerate(found.table):
         _resolve([("default", found.default), (f"table[{n}]", rule)])
@@ -608,27 +659,33 @@ def _window_days(text: str | float) -> float:
     return seconds(text) / 86400
 
 
-def seconds(text: str | float) -> float:
-    """Seconds of "4h", "90min", "30s", "300ms" or a plain number of seconds. Raises ValueError.
+_SECONDS = {
+    "": 1,
+    "ms": 0.001,
+    "s": 1,
+    "sec": 1,
+    "second": 1,
+    "m": 60,
+    "min": 60,
+    "minute": 60,
+    "h": 3600,
+    "hour": 3600,
+    "d": 86400,
+    "day": 86400,
+}
 
-    >>> seconds("1.5h"), seconds("90 min"), seconds(10), seconds("300ms")
-    (5400.0, 5400.0, 10.0, 0.3)
+
+def seconds(text: str | float) -> float:
+    """Seconds of "4h", "90min", "1 day", "30s", "300ms" or a plain number of seconds. Raises
+    ValueError.
+
+    >>> seconds("1.5h"), seconds("90 min"), seconds(10), seconds("300ms"), seconds("2 days")
+    (5400.0, 5400.0, 10.0, 0.3, 172800.0)
     """
     if isinstance(text, (int, float)):
         return float(text)
     m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
-    units = {
-        "": 1,
-        "ms": 0.001,
-        "s": 1,
-        "sec": 1,
-        "min": 60,
-        "m": 60,
-        "h": 3600,
-        "hour": 3600,
-        "hours": 3600,
-        "d": 86400,
-    }
-    if m is None or m[2] not in units:
-        raise ValueError(f'{text!r} is not a period; write "4h", "90min" or seconds')
-    return float(m[1]) * units[m[2]]
+    unit = _SECONDS.get(m[2], _SECONDS.get(m[2].removesuffix("s"))) if m else None
+    if m is None or unit is None:
+        raise ValueError(f'{text!r} is not a period; write "4h", "90min", "1 day" or seconds')
+    return float(m[1]) * unit

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -246,6 +247,33 @@ def _grain(newest: Sequence[Partition], policy: ResolvedPolicy) -> tuple[Grain, 
     return usual, f"grain {usual.word}: {number} of its newest {len(grains)} partitions"
 
 
+NAMES_COMPARED = 40  # successive partitions
+
+
+def _refuse_same_names(
+    template: naming.NameTemplate,
+    name_format: str,
+    newest: Sequence[tuple[str, Partition]],
+    grain: Grain,
+    key: TimeKey,
+) -> None:
+    """Raise Unclear if the template gives several successive partitions of this grain one name."""
+    parent, last = newest[-1] if newest else ("", None)
+    cell = time_key.cell_of(grain, 0 if last is None else last.low)
+    starts = [grid.cell_start(grain, cell + n) for n in range(NAMES_COMPARED + 1)]
+    try:
+        cells = [(key.moment(a), key.moment(b)) for a, b in pairwise(starts)]
+    except OverflowError:  # after the year 9999
+        return
+    found = naming.same_name(template, parent, cells)
+    if found is not None:
+        name, first, second = found
+        raise UnclearHabits(
+            f"the name {name_format} of the policy is {name} for several partitions of grain"
+            f" {grain.word}, for example those from {first} and {second}"
+        )
+
+
 def _template(
     newest: Sequence[tuple[str, Partition]],
     grain: Grain,
@@ -266,7 +294,9 @@ def _template(
             if classic or naming.TABLE in name_format
             else f"{naming.TABLE}_{name_format}"
         )
-        return naming.NameTemplate(text), f"names {text} by the policy"
+        template = naming.NameTemplate(text)
+        _refuse_same_names(template, name_format, newest, grain, key)
+        return template, f"names {text} by the policy"
     names = [
         (
             parent,
@@ -288,12 +318,15 @@ def localized(sets: Sequence[RawSet], key: TimeKey) -> list[PartitionSet]:
     """The sets in local time. Partitions with a bound that is not a date are listed as unread."""
     found = []
     for s in sets:
-        unread, parts = list(s.unread), []
-        for p in s.parts:
-            try:
-                parts.append(_part(p, key.cut(p.low), key.cut(p.high)))
-            except ValueError as e:
-                unread.append(f"{p.relation.name}: {e}")
+        unread: list[str] = list(s.unread)
+        parts: list[Partition] = []
+        pending: list[Partition] = []
+        for line, raw in ((parts, s.parts), (pending, s.pending)):
+            for p in raw:
+                try:
+                    line.append(_part(p, key.cut(p.low), key.cut(p.high)))
+                except ValueError as e:
+                    unread.append(f"{p.relation.name}: {e}")
         found.append(
             PartitionSet(
                 parent=s.parent,
@@ -301,6 +334,7 @@ def localized(sets: Sequence[RawSet], key: TimeKey) -> list[PartitionSet]:
                 parts=tuple(sorted(parts, key=lambda p: (p.low, p.high, p.oid))),
                 default=None if s.default is None else _part(s.default, 0, 0),
                 unread=tuple(unread),
+                pending=tuple(pending),
             )
         )
     return found
@@ -321,6 +355,7 @@ def _part(raw: RawPartition, low: int, high: int) -> Partition:
         segment_bytes=raw.segment_bytes,
         leaves=raw.leaves,
         movable=raw.movable,
+        rows=raw.rows,
     )
 
 

@@ -107,6 +107,9 @@ class NameTemplate:
 
 def check(text: str) -> None:
     """Raise ValueError for a template without a date or number, or with an unknown date format."""
+    strange = next((c for c in text if ord(c) < 32 or ord(c) == 127), "")
+    if strange:
+        raise ValueError(f"{text!r} contains the control character {strange!r}")
     bare = text.replace(TABLE, "")
     for number in NUMBERS:
         bare = bare.replace(f"{{{number}}}", "{%Y}")
@@ -119,11 +122,27 @@ def check(text: str) -> None:
     for form in formats:
         form = form.removeprefix(LAST)
         unknown = [c for c in re.findall(r"%(.)", form) if c not in _KNOWN]
-        if unknown or "%" not in form:
+        # each % begins a format
+        if unknown or "%" in re.sub("%.", "", form) or "%" not in form:
             raise ValueError(
                 f"{text!r}: {{{form}}} is not a date format; use %Y %y %m %d %H %V %G %Q %j %b, with"
                 " last: before them for the last day of a partition"
             )
+
+
+def same_name(
+    template: NameTemplate, parent: str, cells: Sequence[tuple[Moment, Moment]]
+) -> tuple[str, Moment, Moment] | None:
+    """The first name that two of these ranges below a parent would have, and their starts; None if
+    all names differ.
+    """
+    starts: dict[str, Moment] = {}
+    for low, high in cells:
+        name = template.name(parent, low, high)
+        if name in starts:
+            return name, starts[name], low
+        starts[name] = low
+    return None
 
 
 def default_template(grain: Grain | None, *, classic: bool) -> NameTemplate:

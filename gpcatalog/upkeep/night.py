@@ -7,15 +7,17 @@ merge of each table in turn.
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpcatalog.model.bounds import INFINITY, MINUS_INFINITY, OPEN_HIGH
+from gpcatalog.model.bounds import DAY, INFINITY, MINUS_INFINITY, OPEN_HIGH, STRAY
 from gpcatalog.model.names import NAMEDATALEN, cut
 from gpcatalog.model.quantity import plural
 from gpcatalog.planner import grid
 from gpcatalog.planner.grid import Grain
-from gpcatalog.planner.time_key import TimeKey, cell_of
+from gpcatalog.planner.time_key import TimeKey, cell_of, is_start
 from gpcatalog.upkeep.naming import NameTemplate
 from gpcatalog.upkeep.partitions import Partition, PartitionSet
 from gpcatalog.upkeep.rules import ANNOUNCED, NightLimits, TableRules
@@ -24,6 +26,7 @@ Place = tuple[int, int, int]
 """A merge: OID of the parent, start and end in local time."""
 # maximum of new partitions below one parent in one night; those next to today come first
 MOST_CREATED = 400
+MOST_COUNTED = 10_000  # missing partitions of the future that are counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +38,7 @@ class TableState:
     without_effect: sentences on keys of the policy that have no effect on this table
     read_at: when the partitions were read: steps of scripts that were written from other snapshots
              have other IDs
+    pending: sentences on partitions whose detach is not finished
     key_type, greatest: type of a key of whole numbers, and its greatest number; None: no limit
     """
 
@@ -49,6 +53,7 @@ class TableState:
     kept: str = ""
     without_effect: tuple[str, ...] = ()
     read_at: str = ""
+    pending: tuple[str, ...] = ()
     key_type: str = ""
     greatest: int | None = None
 
@@ -56,9 +61,15 @@ class TableState:
     def leaves(self) -> int:
         """Leaf partitions, including default partitions."""
         return sum(
-            sum(p.leaves for p in s.parts) + (s.default.leaves if s.default else 0)
+            sum(p.leaves for p in s.taken) + (s.default.leaves if s.default else 0)
             for s in self.sets
         )
+
+    @functools.cached_property
+    def with_rows(self) -> list[int]:
+        """Starts of the ranges that are known to have rows below any parent, the newest first."""
+        lows = {p.low for s in self.sets for p in s.parts if p.closed and p.filled}
+        return sorted(lows, reverse=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,6 +214,8 @@ def night(
     found = Night()
     for t in tables:
         found.notes += [Note(table=t.oid, what="policy", text=text) for text in t.without_effect]
+        found.notes += [Note(table=t.oid, what="detach", text=text) for text in t.pending]
+        found.notes += [Note(table=t.oid, what="numbers", text=text) for text in _far_ahead(t)]
         for s in t.sets:
             _create(t, s, t.key.now(now), found)
     left = _RemainingLimits(leaves=limits.max_leaves, bytes=limits.max_rewrite)
@@ -241,13 +254,14 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
         found.notes.append(Note(table=t.oid, what="create", text=reason))
         return
     past = _gaps(t, s, now)
-    used: set[str] = {p.label or p.name for p in s.parts} | {p.name for p in s.parts}
+    used: set[str] = {p.label or p.name for p in s.taken} | {p.name for p in s.taken}
     for why, ranges in _missing_ranges(t, s, now, past):
         # an hour that is skipped when daylight saving time begins has no partition
         cells = _possible(t, s, [c for c in ranges if t.key.axis(c[0]) < t.key.axis(c[1])], found)
         if len(cells) > MOST_CREATED:
+            many = str(len(cells)) if len(ranges) <= MOST_COUNTED else f"over {MOST_COUNTED}"
             text = (
-                f"{MOST_CREATED} of {len(cells)} new partitions below {s.parent_name} are created"
+                f"{MOST_CREATED} of {many} new partitions below {s.parent_name} are created"
                 " tonight, the others in the next nights"
             )
             found.notes.append(Note(table=t.oid, what="create", text=text))
@@ -255,6 +269,8 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
             cells = cells[:MOST_CREATED] if why == "premake" else cells[-MOST_CREATED:]
         if cells:
             new = tuple(_new_partition(t, s, low, high, used) for low, high in cells)
+            if why == "premake":
+                found.notes += _other_boundaries(t, s, cells[0])
             found.create.append(Create(table=t.oid, parent=s.parent, like=like, new=new, why=why))
     if past and not t.rules.fill_gaps:
         text = (
@@ -269,6 +285,38 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
             f" rows from {t.key.shown(endless.low)}, so no partitions are created after this"
         )
         found.notes.append(Note(table=t.oid, what="create", text=text))
+
+
+def _other_boundaries(t: TableState, s: PartitionSet, first: tuple[int, int]) -> list[Note]:
+    """A note if the partition before the first new one, or the first new one itself, is not bounded
+    by the calendar cells of the grain: from now on, the table has other boundaries.
+    """
+    before = [p for p in s.parts if p.closed and p.high <= first[0]]
+    if t.key.width or t.key.listed or not before:
+        return []
+    old, grain = before[-1], t.rules.grain
+    if all(is_start(grain, at) for at in (old.low, old.high, first[1])):
+        return []
+    cell = cell_of(grain, first[1])
+    begin, end = (grid.cell_start(grain, cell + n) for n in (0, 1))
+    text = (
+        f"partitions of grain {grain.word} begin {_BEGINNINGS[grain]}, {old.name} has other"
+        f" boundaries ({t.key.shown(old.low)} to {t.key.shown(old.high)}): the first new one is from"
+        f" {t.key.shown(first[0])} to {t.key.shown(first[1])}, later ones are like"
+        f" {t.key.shown(begin)} to {t.key.shown(end)}. To keep the old boundaries, set"
+        " automatic_maintenance = false and create partitions by hand"
+    )
+    return [Note(table=t.oid, what="create", text=text)]
+
+
+_BEGINNINGS = {
+    Grain.HOUR: "on the hour",
+    Grain.DAY: "at midnight",
+    Grain.WEEK: "on Mondays",
+    Grain.MONTH: "on the first day of a month",
+    Grain.QUARTER: "on the first day of a quarter",
+    Grain.YEAR: "on January 1",
+}
 
 
 def _possible(
@@ -292,14 +340,14 @@ def _gaps(t: TableState, s: PartitionSet, now: int) -> list[tuple[int, int]]:
     """Ranges of the past without a partition, after the start of the first partition and within
     `keep`.
     """
-    grain, keep = t.rules.grain, t.rules.keep
+    grain, past = t.rules.grain, _past(t, now)
     today = grid.cell_start(grain, cell_of(grain, now))
     begin = min((p.low for p in s.parts if p.low > MINUS_INFINITY), default=today)
     if begin >= today:
         return []
-    found = [c for gap in uncovered(s.parts, begin, today) for c in _cells(grain, *gap)]
+    found = [c for gap in uncovered(s.taken, begin, today) for c in _cells(grain, *gap)]
     # a partition past its retention would be removed again
-    return found if keep is None else [c for c in found if c[1] > now - keep]
+    return found if past is None else [c for c in found if c[1] > past]
 
 
 def _premake_end(t: TableState, now: int) -> int:
@@ -316,8 +364,8 @@ def _missing_ranges(
     last = _premake_end(t, now)
     if cover_end(s.parts, now) < now + rules.least:
         # divided at today, so that new partitions do not reach into a gap of the past
-        missing = [c for gap in uncovered(s.parts, today, last) for c in _cells(grain, *gap)]
-        yield "premake", missing
+        cells = (c for gap in uncovered(s.taken, today, last) for c in _cells(grain, *gap))
+        yield "premake", list(itertools.islice(cells, MOST_COUNTED + 1))
     if rules.fill_gaps:
         yield "gap", past
     elif rules.move_default and s.default is not None and s.default.filled is not False:
@@ -337,13 +385,47 @@ def _new_partition(
     return NewPartition(low=low, high=high, name=name)
 
 
-def _past_keep(t: TableState, s: PartitionSet, now: int) -> list[Partition]:
+def _far_ahead(t: TableState) -> list[str]:
+    """A sentence if the newest rows of plain numbers are far ahead of the others: this may be an
+    error of an application.
+    """
+    lows = t.with_rows if t.key.width else []
+    if len(lows) < 2 or lows[0] - lows[1] <= STRAY * DAY:
+        return []
+    return [
+        f"the newest rows, from {t.key.shown(lows[0])}, are {(lows[0] - lows[1]) // DAY} partitions"
+        f" ahead of the others, which end below {t.key.shown(lows[1] + DAY)}: premake counts from the"
+        " newest rows; keep_partitions counts partitions with rows"
+    ]
+
+
+def _past(t: TableState, now: int, early: int = 0) -> int | None:
+    """The local time before which partitions end that are past their retention; None if there are
+    none.
+
+    early: time before this happens. Plain numbers have no clock: one row with a great number must
+    not make the others old. Therefore, the newest `keep_partitions` ranges with rows before the
+    newest one stay, wherever they are.
+    """
     keep = t.rules.keep
     if keep is None:
+        return None
+    end = now - keep + early
+    if t.key.width:
+        lows, number = t.with_rows, max(keep - early, 0) // DAY
+        if len(lows) <= number:
+            return None
+        end = min(end, lows[number])
+    return end
+
+
+def _past_keep(t: TableState, s: PartitionSet, now: int) -> list[Partition]:
+    past = _past(t, now)
+    if past is None:
         return []
     # partitions that were moved to files stay
     files = t.rules.retention == "externalize"
-    return [p for p in s.parts if p.closed and p.high <= now - keep and (p.movable or not files)]
+    return [p for p in s.parts if p.closed and p.high <= past and (p.movable or not files)]
 
 
 def to_be_announced(t: TableState, s: PartitionSet, now: int) -> list[Partition]:
@@ -351,10 +433,10 @@ def to_be_announced(t: TableState, s: PartitionSet, now: int) -> list[Partition]
 
     now: local time of the table's key
     """
-    keep = t.rules.keep
-    if t.rules.retention != "drop" or keep is None or t.kept:
+    past = _past(t, now, early=ANNOUNCED)
+    if t.rules.retention != "drop" or past is None or t.kept:
         return []
-    return [p for p in s.parts if p.closed and p.high <= now - keep + ANNOUNCED]
+    return [p for p in s.parts if p.closed and p.high <= past]
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gpcatalog.model.bounds import (
@@ -25,6 +25,7 @@ class Partition:
     oid:    0 for a partition of a forecast; label: partition name of Greenplum 6
     filled: whether it has rows, None if unknown
     bytes:  on all segments; segment_bytes: of its largest leaf on the fullest one; None if unknown
+    rows:   on all segments, according to statistics; None if there are none
     schema: of its relation
     movable: whether rows can be copied within the server: no external or foreign leaf
     """
@@ -41,6 +42,7 @@ class Partition:
     leaves: int = 1
     movable: bool = True
     schema: str = ""
+    rows: float | None = None
 
     @property
     def closed(self) -> bool:
@@ -54,6 +56,8 @@ class PartitionSet:
 
     default: the default partition, None if there is none
     unread:  names of partitions whose bounds could not be read, with the reason
+    pending: partitions whose DETACH CONCURRENTLY is not finished: they accept no rows, but the
+             server refuses other partitions for their ranges
     """
 
     parent: int
@@ -61,6 +65,12 @@ class PartitionSet:
     parts: tuple[Partition, ...]
     default: Partition | None = None
     unread: tuple[str, ...] = ()
+    pending: tuple[Partition, ...] = ()
+
+    @property
+    def taken(self) -> list[Partition]:
+        """Partitions whose ranges no new partition can have, ordered by time."""
+        return sorted((*self.parts, *self.pending), key=lambda p: (p.low, p.high, p.oid))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,17 +85,21 @@ class RawPartition:
     segment_bytes: int | None
     leaves: int
     movable: bool
+    rows: float | None = None
 
 
 @dataclass(kw_only=True)
 class RawSet:
-    """The partitions of one parent on the axis of the key's family, ordered by their range."""
+    """The partitions of one parent on the axis of the key's family, ordered by their range.
+    pending: see PartitionSet.
+    """
 
     parent: int
     parent_name: str
     parts: list[RawPartition] = field(default_factory=list)
     default: RawPartition | None = None
     unread: list[str] = field(default_factory=list)
+    pending: list[RawPartition] = field(default_factory=list)
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
@@ -130,8 +144,20 @@ class _Tree:
                 0 if leaf.filled is False else leaf.max_segment_bytes for leaf in leaves
             ),
             leaves=len(leaves),
+            rows=sum(leaf.tuples for leaf in leaves) or None,
             movable=all(leaf.storage in ("heap", "ao_row", "ao_column") for leaf in leaves),
         )
+
+
+def _below(tree: _Tree, oids: Collection[int]) -> set[int]:
+    """OIDs of all relations below these ones."""
+    found: set[int] = set()
+    queue = list(oids)
+    while queue:
+        children = [r.oid for r in tree.children.get(queue.pop(), ())]
+        found.update(children)
+        queue += children
+    return found
 
 
 def raw_sets(
@@ -139,17 +165,22 @@ def raw_sets(
     relations: Sequence[Relation],
     level: int,
     range_of: Callable[[Bound], tuple[int, int] | None],
+    pending: Collection[int] = (),
 ) -> list[RawSet]:
     """Sets of partitions of the level that is partitioned by time, from the relations of one table.
 
     level: depth of these partitions; range_of: returns the range of a bound, or None to skip the
            partition; raises ValueError for a bound that it does not understand
+    pending: OIDs of partitions whose detach is not finished; sets below them are left out
     """
     tree = _Tree(relations)
+    gone = _below(tree, pending)
+    relations = [r for r in relations if r.oid not in gone]
     found: dict[int, RawSet] = {}
     names = {r.oid: r.name for r in relations}
     for r in sorted(relations, key=lambda r: r.oid):
-        if r.level == level - 1 and r.kind == "intermediate" and not tree.children.get(r.oid):
+        bare = r.kind == "intermediate" and not tree.children.get(r.oid)
+        if r.level == level - 1 and bare and r.oid not in pending:
             found[r.oid] = RawSet(parent=r.oid, parent_name=r.name)
         if r.kind == "root" or r.level != level:
             continue
@@ -167,7 +198,8 @@ def raw_sets(
             set_.unread.append(f"{r.name}: {e}")
             continue
         if found_range is not None:
-            set_.parts.append(tree.raw(r, *found_range))
+            line = set_.pending if r.oid in pending else set_.parts
+            line.append(tree.raw(r, *found_range))
     for set_ in found.values():
         set_.parts.sort(key=lambda p: (p.low, p.relation.oid))
     return list(found.values())

@@ -9,8 +9,9 @@ from gpcatalog.capacity.model import Index, Shape
 from gpcatalog.errors import CatalogError
 from gpcatalog.model import generations
 from gpcatalog.model.bounds import interval
+from gpcatalog.model.names import qualified
 from gpcatalog.model.storage import Storage
-from gpcatalog.planner.policy import Policy, resolve_policy, rule_key
+from gpcatalog.planner.policy import Policy, check_unqualified, resolve_policy, rule_key
 from gpcatalog.planner.relations import Relation
 from gpcatalog.planner.sets.roots import Root
 from gpcatalog.store.snapshot import Snapshot
@@ -43,6 +44,29 @@ class ReadTable:
     shape: Shape
 
 
+PENDING = "pending detach"
+"""Fact: a partition whose DETACH PARTITION CONCURRENTLY is not finished (PostgreSQL 14)."""
+
+
+def pending_detaches(root: Root, relations: Sequence[Relation]) -> tuple[str, ...]:
+    """A sentence with the statement to run for each partition whose detach is not finished."""
+    by_oid = {r.oid: r for r in relations}
+    found = []
+    for oid, name in root.facts.get(PENDING, ()):
+        part = by_oid.get(oid)
+        parent = by_oid.get(part.parent) if part is not None else None
+        of = parent if parent is not None else root
+        here = (
+            qualified(part.schema, part.name) if part is not None else qualified(root.schema, name)
+        )
+        found.append(
+            f"DETACH PARTITION CONCURRENTLY of {here} is not finished: rows of its range fail, and"
+            " no partition can be created for it. If no session is detaching it, run ALTER TABLE"
+            f" {qualified(of.schema, of.name)} DETACH PARTITION {here} FINALIZE"
+        )
+    return tuple(found)
+
+
 def _reason(root: Root, *, greenplum: bool) -> str:
     """The reason why upkeep skips a table; empty if it does not."""
     if root.policy.retention == "externalize" and not greenplum:
@@ -58,8 +82,9 @@ def _habits(
     root: Root, relations: Sequence[Relation], now: int, *, classic: bool
 ) -> tuple[habits.Habits, list[PartitionSet]]:
     """Common properties and partition sets of one table. Raises Unclear."""
+    pending = {oid for oid, _ in root.facts.get(PENDING, ())}
     if root.cut_level:
-        raw = raw_sets(root, relations, root.cut_level, lambda b: interval(b, root.family))
+        raw = raw_sets(root, relations, root.cut_level, lambda b: interval(b, root.family), pending)
         return habits.habits(root, raw, root.policy, now, classic=classic)
     lists = list_key(root, relations, root.policy)
     if lists is None:
@@ -67,7 +92,7 @@ def _habits(
         raise habits.UnclearHabits(
             "its lists are no dates" if only else root.reason or "it has no range partitions"
         )
-    raw = raw_sets(root, relations, lists.level, lists.range_of)
+    raw = raw_sets(root, relations, lists.level, lists.range_of, pending)
     found = (lists.key, lists.evidence)
     return habits.habits(root, raw, root.policy, now, classic=classic, listed=found)
 
@@ -177,7 +202,8 @@ def read_tables(
     roots: partitioned tables of the snapshot; now: microseconds since 1970, UTC
     every: read all tables, as if the policy selected each
     policy: None: tables without partitions are listed only with `every`, and patterns are not
-            checked. Raises CatalogError if no table is selected because a pattern matches none.
+            checked. Raises CatalogError if no table is selected because a pattern matches none, and
+            if a pattern without a schema matches tables of several schemas.
     """
     classic = generations.is_classic(snapshot.header["generation"])
     greenplum = generations.is_greenplum(snapshot.header["generation"])
@@ -191,6 +217,7 @@ def read_tables(
     ]
     if policy is not None and not every:
         names = [(r.schema, r.name) for r in roots] + [(u.schema, u.name) for u in bare]
+        check_unqualified(policy, names)
         unplanned += _unmatched(policy, names, selected=bool(selected or unplanned))
     for root, relations in relations_by_root(snapshot, selected):
         reason = _reason(root, greenplum=greenplum)
@@ -222,6 +249,7 @@ def read_tables(
             key_type=number_type,
             greatest=GREATEST.get(number_type),
             left_alone=alone,
+            pending=pending_detaches(root, relations),
             kept="" if removable else alone,
         )
         leaf = max((r for r in relations if r.kind == "leaf"), key=lambda r: r.oid, default=None)

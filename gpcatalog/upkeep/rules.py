@@ -36,6 +36,7 @@ class TableRules:
     hot:     age; partitions that contain anything younger are not merged
     quiet:   seconds without writes after which partitions may be merged
     max_leaf: maximum size of a merged partition on the fullest segment, in bytes
+    retention_rule: the rule of the policy that sets the retention
     unmoved: why rows of default partitions are not moved, although the policy requires it
     """
 
@@ -52,6 +53,7 @@ class TableRules:
     external_location: str
     fill_gaps: bool
     move_default: bool
+    retention_rule: str = ""
     unmoved: str = ""
 
     @property
@@ -150,6 +152,7 @@ def rules_of(
         max_leaf=policy.max_leaf,
         keep=None if keep is None else round(keep * DAY),
         retention=policy.retention,
+        retention_rule=policy.retention_rule,
         retention_schema=policy.retention_schema,
         external_location=policy.external_location,
         fill_gaps=policy.fill_gaps,

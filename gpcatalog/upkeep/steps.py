@@ -151,9 +151,10 @@ def retire_step(
     shown = t.key.shown(parts[0].low), t.key.shown(parts[-1].high)
     how = t.rules.retention
     number = f"{len(parts)} partitions" if len(parts) > 1 else "1 partition"
+    by = f" ({t.rules.retention_rule})" if t.rules.retention_rule else ""
     return Retire(
         id=op.step_id(how, f"{t.schema}.{t.name}", *(p.bound for p in parts), t.read_at),
-        explanation=f"{how} {number} from {shown[0]} to {shown[1]}, past retention",
+        explanation=f"{how} {number} from {shown[0]} to {shown[1]}, past retention{by}",
         gain=NO_GAIN,
         cost=NO_PRICE,
         parent=s.parent,

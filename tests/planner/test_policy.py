@@ -98,10 +98,12 @@ def test_policy_file_with_a_byte_order_mark(tmp_path: Path) -> None:
 NOTHING = {"merges": 0, "converted": 0, "dropped": 0}
 
 
-@pytest.mark.parametrize("what", [*NOTHING, "leaves_after", None])
+@pytest.mark.parametrize("what", [*NOTHING, "leaves_after", "rows_after", None])
 def test_a_table_is_changed_by_any_step(what: str | None) -> None:
     table: TablePlan = make(zoo()).full().tables[0]
-    still = msgspec.structs.replace(table, **NOTHING, leaves_after=table.leaves)
+    still = msgspec.structs.replace(
+        table, **NOTHING, leaves_after=table.leaves, rows_after=table.rows
+    )
     one = still if what is None else msgspec.structs.replace(still, **{what: 1})
     assert changed([one]) == ([] if what is None else [one])
 
