@@ -43,6 +43,8 @@ def _what(t: TablePlan) -> str:
     ]
     if not parts and t.leaves_after != t.leaves:
         parts = ["rebuilt"]
+    elif not parts and t.rows_after != t.rows:
+        parts = ["level removed"]
     return ", ".join(parts) or "no change"
 
 
@@ -175,7 +177,8 @@ def _drops(tables: list[TablePlan], plan: Plan, out: Console) -> None:
         out,
         f"Empty leaves are measured from {basis_words(plan.source.filled_basis)}; the migration"
         " checks again under the lock. Only leaves older than hot_days, or that begin later than"
-        ' premade_days, are dropped. empty = "keep" in a policy keeps them. --explain TABLE lists'
+        " premade_days, are dropped, and unused subpartitions (unused_subpartitions) whose rows a"
+        ' default subpartition accepts. empty = "keep" in a policy keeps them. --explain TABLE lists'
         " them.",
     )
 

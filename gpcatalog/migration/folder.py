@@ -14,6 +14,7 @@ from gpcatalog.migration.operations import Operation, RefusedStep, TableMigratio
 from gpcatalog.migration.request import Mode, Request, Runner
 from gpcatalog.migration.writer import Writer, array, call, literal, proven
 from gpcatalog.model.names import first_lines, listed, printable
+from gpcatalog.model.names import quote_ident as quote
 from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.model.server import Server
 from gpcatalog.planner.plan import Plan
@@ -184,10 +185,41 @@ class Folder:
             )
         )
 
+    def _needed(self, work: TableMigration) -> tuple[list[str], list[str], list[str]]:
+        """Owners, schemas and tablespaces for which the role of both files of a table needs
+        membership or CREATE.
+        """
+        root, changes = work.context.root, [*work.forward, *work.rollback]
+        gone = [r for c in changes for r in c.drops(classic=self.server.classic_partitions)]
+        owners = dict.fromkeys([root.owner, *(r.owner for r in gone)])
+        schemas = dict.fromkeys([root.schema, *(s for c in changes for s in c.schemas())])
+        tablespaces = dict.fromkeys(t for c in changes for t in c.tablespaces())
+        return list(owners), list(schemas), list(tablespaces)
+
+    def _privileges(self, work: TableMigration) -> str:
+        """The statement that stops a file before its first step if the role lacks a privilege."""
+        needed = (array(names) for names in self._needed(work))
+        return call("expect_privileges", literal(work.context.root.sql), *needed)
+
     def _role(self, work: TableMigration) -> list[str]:
         """Which role must run the file, and why."""
         owner = work.context.root.owner
-        found = [f"Role: run all files of this folder as {owner}, the owner of the table."]
+        owners, schemas, tablespaces = self._needed(work)
+        others = [o for o in owners if o != owner]
+        found = [
+            f"Role: run all files of this folder as {owner}, the owner of the table.",
+            (
+                f"It needs USAGE and CREATE on {'schemas' if len(schemas) > 1 else 'schema'}"
+                f" {listed([quote(s) for s in schemas], 5)}"
+                + (f", CREATE on tablespaces {listed(tablespaces, 5)}" if tablespaces else "")
+                + (
+                    f", membership in the owners of partitions ({listed(others, 5)})"
+                    if others
+                    else ""
+                )
+                + ". Each file checks this first."
+            ),
+        ]
         if self.request.run_owner_code:
             return [
                 *found,
@@ -337,6 +369,11 @@ class Folder:
             note for c in work.forward for note in c.notes(classic=self.server.classic_partitions)
         )
         found = [line for note in notes for line in ("", note)]
+        lost = {n: len(c.lost) for n, c in enumerate(work.forward, 1) if c.lost}
+        if lost:
+            where = f"{plural(len(lost), 'step')} ({listed([str(n) for n in lost], 10)})"
+            number = plural(sum(lost.values()), "line")
+            found += ["", f"Properties are lost: {number} after LOST in the headings of {where}."]
         if work.advice:
             found += ["", *(f"Afterwards: {a}" for a in work.advice)]
         if work.refused:
@@ -355,6 +392,7 @@ class Folder:
         return proven(
             [
                 call("enter", literal(root.sql)),
+                self._privileges(work),
                 *([call("window_from_now", f"{window:.0f}")] if window is not None else []),
                 "-- the partitions that the plan found",
                 call(
@@ -438,7 +476,8 @@ class Folder:
             "Rows that were added later are kept. Steps that did not run are skipped.",
             f"Run it in the same way as {name}. It can be stopped and run again.",
         ]
-        yield self._opening(head) + self._settings() + proven([call("enter", literal(root.sql))])
+        entered = proven([call("enter", literal(root.sql)), self._privileges(work)])
+        yield self._opening(head) + self._settings() + entered
         for change in work.rollback:
             yield "\n" + comment(self._describe(change))
             yield self._transactions(work, change, forward=False)

@@ -46,6 +46,7 @@ from gpcatalog.model.traits import (
     without_statistics,
 )
 from gpcatalog.planner import operations as op
+from gpcatalog.planner.losses import comments_merged
 from gpcatalog.planner.plan import TablePlan
 
 # objects that depend on a table or partition and would be lost, or would prevent the change
@@ -201,6 +202,20 @@ class LiveTable:
         for h in self.table.dependents.get(relation.oid, ()):
             if h.what in IN_THE_WAY and h.what not in but:
                 raise Refusal(f"{IN_THE_WAY[h.what]}: {relation.name} ({h.detail})")
+
+    def refuse_published(self, parent: Relation) -> None:
+        """Raise Refusal if a publication names a partition whose partitions would be replaced, or
+        one above it. `table_obstacles` checks the root.
+        """
+        above: Relation | None = parent
+        while above is not None and above.parent is not None:
+            for h in self.table.dependents.get(above.oid, ()):
+                if h.what == "publication":
+                    raise Refusal(
+                        f"publication {h.detail} publishes {above.name}; subscribers would not get"
+                        " the exchange"
+                    )
+            above = self.table.relations.get(above.parent)
 
     def leaf_obstacles(self, leaves: list[Relation]) -> None:
         """Raise Refusal for leaves that cannot be replaced or dropped safely."""
@@ -528,6 +543,7 @@ class LiveTable:
                 "the value of the newest partition applies",
             )
             found += tablespaces_lost(parts, new.like, "the new partition")
+            found += comments_merged([p.comment for p in parts])
         return found
 
     def root_dependents(self, run_probe: ProbeRunner) -> dict[str, list[tuple[str, str]]]:

@@ -102,6 +102,16 @@ class StagingTable:
     properties: PropertyStatements = field(default_factory=PropertyStatements)
 
 
+def tablespaces_of(
+    stages: Sequence[StagingTable], middles: Sequence[IntermediatePartition] = ()
+) -> list[str]:
+    """Return the tablespaces of new tables and of their indexes, each once; without the database's."""
+    found = [s.shape.tablespace for s in stages] + [m.like.tablespace for m in middles]
+    indexes = [s.indexes for s in stages] + [m.indexes for m in middles]
+    found += [i.tablespace for pairs in indexes for i, _ in pairs]
+    return [t for t in dict.fromkeys(found) if t]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Unit:
     """A partition that is removed, with everything below it.
@@ -120,7 +130,7 @@ class Unit:
     @property
     def between(self) -> tuple[Relation, ...]:
         """The partitions between it and the leaves."""
-        return tuple(m.like for m in self.middles[1:])
+        return tuple(m.like for m in self.middles[1:]) if self.middles else ()
 
     @property
     def everything(self) -> tuple[Relation, ...]:
@@ -270,6 +280,23 @@ class Operation(ABC):
         """
         return self.drops(classic=classic)
 
+    def allows_publications(self) -> bool:
+        """Whether it may run while the table is published, because it moves no rows."""
+        return False
+
+    def parents(self) -> list[Relation]:
+        """Return the partitioned tables below the root whose partitions it replaces."""
+        return []
+
+    def schemas(self) -> list[str]:
+        """Return the schemas in which it creates or renames relations, each once."""
+        named = (schema for schema, _ in self.names())
+        return list(dict.fromkeys([*named, *(r.schema for r in self.drops(classic=False))]))
+
+    def tablespaces(self) -> list[str]:
+        """Return the tablespaces in which it creates relations, except the database's, each once."""
+        return []
+
     def keeps_root(self) -> bool:
         """Whether the table is still partitioned afterwards."""
         return True
@@ -304,6 +331,9 @@ class PartitionOperation(Operation):
     def leaves(self) -> list[Relation]:
         """All leaves that are removed."""
         return [leaf for u in self.gone for leaf in u.leaves]
+
+    def parents(self) -> list[Relation]:
+        return [self.parent]
 
     def reads(self) -> list[str]:
         default_relations = self.default.everything if self.default is not None else ()

@@ -263,6 +263,7 @@ class Writer(ABC):
                 array(r.bound for r in partitions),
             ),
             *self.nothing_else_below(change),
+            *self.unpublished(context, change),
             *self.same_properties(context, change),
             *self.free_names(change),
         ]
@@ -289,6 +290,14 @@ class Writer(ABC):
                 array(sums),
             )
         ]
+
+    def unpublished(self, context: Context, change: Operation) -> list[str]:
+        """The statement that stops if a publication names the table, a parent, a schema or all."""
+        if self.classic or change.allows_publications():
+            return []
+        parents = dict.fromkeys([context.root.sql, *(r.sql for r in change.parents())])
+        schemas = array(dict.fromkeys([context.root.schema, *change.schemas()]))
+        return [call("expect_unpublished", literal(context.root.sql), array(parents), schemas)]
 
     def free_names(self, change: Operation) -> list[str]:
         """Return the statement that stops if other relations have names that the operation

@@ -20,8 +20,9 @@ from gpcatalog.planner.group import Problem, Solution, solve
 from gpcatalog.planner.options import DROP
 from gpcatalog.planner.planning import PlanResult
 from gpcatalog.planner.resources import REWRITE, SCAN
-from gpcatalog.planner.sets.keep_reasons import DEPENDENT_FACTS, KEY_BELOW, WHY_TEXT, KeepReason
+from gpcatalog.planner.sets.keep_reasons import KEY_BELOW, WHY_TEXT, KeepReason
 from gpcatalog.planner.sets.roots import Root
+from gpcatalog.planner.unchanged import first_dependent
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 BARS = 60  # leaves of one group that are drawn; for the others, only their number is shown
@@ -343,26 +344,6 @@ class Explainer:
         }
         return [names.get(o, "?") for o in self.problem.chunk.oid[s:e].tolist()]
 
-    def _dependent(self, u: int) -> str:
-        """The first object that depends on a unit or on a partition below it, with the name of
-        this partition.
-        """
-        oid = int(self.problem.chunk.oid[u])
-        for fact in DEPENDENT_FACTS:
-            for one, detail in self.root.facts.get(fact, ()):
-                if oid in self._above(one):
-                    name = self._relations[one][1]
-                    return printable(f"{fact} {detail} of {name}")
-        return ""
-
-    def _above(self, oid: int) -> set[int]:
-        """A relation of the table and all partitions above it."""
-        found = set[int]()
-        while oid in self._relations and oid not in found:
-            found.add(oid)
-            oid = self._relations[oid][0]
-        return found
-
     @functools.cached_property
     def _relations(self) -> dict[int, tuple[int, str]]:
         """OID of the parent, and name, of each partition of the table."""
@@ -394,7 +375,7 @@ class Explainer:
             reason = (
                 self.planned.reader.bounds.reason(self.root.family, int(c.code[u]))
                 if why is KeepReason.UNPARSED
-                else self._dependent(u)
+                else first_dependent(self.root, self._relations, int(c.oid[u]))
                 if why is KeepReason.HAS_DEPENDENTS
                 else ""
             )

@@ -9,6 +9,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from gpcatalog.model.properties import FACT, Properties
+from gpcatalog.model.quantity import plural
 from gpcatalog.model.traits import (
     HEAP_OPTIONS,
     TraitConflict,
@@ -26,6 +27,35 @@ if TYPE_CHECKING:
     from gpcatalog.planner.sets.reader import Reader
 
 _PRIVILEGE, _INDEXES, _COMMENT = "privilege", ("index properties", ""), ("table comment", "")
+
+
+COMMENTS_SHOWN = 20  # maximum number of partitions whose lost comments are listed by name
+
+
+def comments_lost(names: Sequence[str]) -> list[str]:
+    """Return sentences on the comments of these partitions, which no relation gets."""
+    found = [f"comment on {name}" for name in names[:COMMENTS_SHOWN]]
+    if len(names) > COMMENTS_SHOWN:
+        found.append(f"comments on {plural(len(names) - COMMENTS_SHOWN, 'other partition')}")
+    return found
+
+
+def comments_merged(comments: Sequence[str]) -> list[str]:
+    """Return a sentence if the comments of merged partitions differ: the new partition gets all
+    of them.
+
+    comments: of each part; empty if it has none
+
+    >>> comments_merged(["a", "a"]), comments_merged(["", "a"])
+    ([], ['comment on 1 of 2 partitions: it becomes the comment of the whole new partition'])
+    """
+    given = [c for c in comments if c]
+    if len(set(comments)) < 2:
+        return []
+    one = len(set(given)) == 1
+    what, becomes = ("comment", "it becomes") if one else ("comments", "they become, one per line,")
+    number = f"{len(given)} of {plural(len(comments), 'partition')}"
+    return [f"{what} on {number}: {becomes} the comment of the whole new partition"]
 
 
 def possible(reader: Reader, plans: Sequence[TablePlan]) -> set[int]:
@@ -74,10 +104,15 @@ def _(step: op.Merge | op.Convert, properties: Properties) -> list[str]:
         parts = [leaf for leaf in step.leaves if leaf.lane == lane]
         like = next((leaf for leaf in parts if leaf.oid == new.like), parts[-1])
         found += _merged(properties, [*(p for p in parts if p.oid != like.oid), like], new.storage)
+    if isinstance(step, op.Merge):
+        for lane in range(len(step.new)):
+            parts = [leaf for leaf in step.leaves if leaf.lane == lane]
+            found += comments_merged([properties.of(p.oid).get(_COMMENT) or "" for p in parts])
     leaves = {leaf.oid for leaf in step.leaves}
     if step.units and leaves.isdisjoint(
         u.oid for u in step.units
     ):  # partitions with partitions of their own
+        found += comments_merged([properties.of(u.oid).get(_COMMENT) or "" for u in step.units])
         above = [_split(properties.of(u.oid))[1] for u in step.units]
         found += privileges_lost(above, set.intersection(*map(set, above)), "the new partition")
     return found
@@ -136,11 +171,6 @@ def _(step: op.Unpartition, properties: Properties) -> list[str]:
         *replaced([plain for plain, _ in split], table),
         *privileges_lost([p for _, p in split], kept, "the table"),
     ]
-    return (
-        found
-        + [
-            f"comment on {leaf.name}"
-            for leaf, p in zip(step.leaves, every, strict=True)
-            if _COMMENT in p
-        ][:20]
+    return found + comments_lost(
+        [leaf.name for leaf, p in zip(step.leaves, every, strict=True) if _COMMENT in p]
     )

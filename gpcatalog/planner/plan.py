@@ -237,7 +237,13 @@ class Plan(msgspec.Struct, kw_only=True):
 def changed(tables: Iterable[TablePlan]) -> list[TablePlan]:
     """Tables that a plan changes, those with the most saved leaves first."""
     found = [
-        t for t in tables if t.merges or t.converted or t.dropped or t.leaves != t.leaves_after
+        t
+        for t in tables
+        # removing a level changes no leaves
+        if t.merges
+        or t.converted
+        or t.dropped
+        or (t.leaves, t.rows) != (t.leaves_after, t.rows_after)
     ]
     return sorted(
         found,

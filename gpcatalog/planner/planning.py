@@ -30,7 +30,6 @@ from gpcatalog.planner.merge_ways import merge_ways
 from gpcatalog.planner.plan import (
     CurvePoint,
     Effort,
-    Left,
     LimitLine,
     NothingToPlan,
     Optimum,
@@ -55,11 +54,12 @@ from gpcatalog.planner.resources import (
     prices,
 )
 from gpcatalog.planner.sets.chunk import Chunk
-from gpcatalog.planner.sets.keep_reasons import WHY_TEXT, KeepReason
+from gpcatalog.planner.sets.keep_reasons import KeepReason
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.planner.sets.roots import Root
 from gpcatalog.planner.steps import StepBuilder, family_word
 from gpcatalog.planner.times import times
+from gpcatalog.planner.unchanged import left_by_reason, left_of
 from gpcatalog.store.snapshot import Snapshot
 
 NO_LIMITS = policy.Limits()
@@ -145,7 +145,7 @@ class PlanResult:
                 found = msgspec.structs.replace(self.table_plans[root.index])
                 builder = StepBuilder(self.reader, root, problem, rows)
                 found.fingerprint = builder.fingerprint
-                found.left = _left(builder)
+                found.left = left_of(builder)
                 if root.index in self.table_operations.operations:
                     found.steps = table_level.steps(
                         self.table_operations.operations[root.index], builder, found
@@ -180,49 +180,13 @@ class PlanResult:
 
     def left(self) -> dict[str, int]:
         """Number of leaves that are not changed, by reason."""
-        found: dict[str, int] = {}
-        for root in self.reader.roots:
-            if root.reason:
-                found[root.reason] = found.get(root.reason, 0) + root.leaves
-                continue
-            for why in KeepReason:
-                n = int(self.curves.stays[root.index, int(why)])
-                if n and why is not KeepReason.FREE:
-                    found[WHY_TEXT[why]] = found.get(WHY_TEXT[why], 0) + n
-        return found
+        return left_by_reason(self.reader, self.curves)
 
     def full(self) -> Plan:
         """The plan with all tables and steps, in memory."""
         complete = msgspec.structs.replace(self.plan)
         complete.tables = list(self.tables())
         return complete
-
-
-def _left(builder: StepBuilder) -> list[Left]:
-    root, problem = builder.root, builder.problem
-    place = int(np.searchsorted(problem.roots, root.index))
-    s, e = int(problem.unit_edges[place]), int(problem.unit_edges[place + 1])
-    c = problem.chunk
-    found = []
-    if root.reason:
-        return [Left(root.reason, root.leaves)]
-    for why in KeepReason:
-        if why is KeepReason.FREE:
-            continue
-        at = np.flatnonzero((c.why[s:e] == why) & ~(c.droppable[s:e])) + s
-        if not len(at):
-            continue
-        examples = []
-        for u in at[:3].tolist():
-            name = builder.relation[int(c.oid[u])].name
-            detail = (
-                builder.reader.bounds.reason(root.family, int(c.code[u]))
-                if why is KeepReason.UNPARSED
-                else ""
-            )
-            examples.append(f"{name}: {detail}" if detail else name)
-        found.append(Left(WHY_TEXT[why], int(c.leaves[at].sum()), tuple(examples)))
-    return found
 
 
 def refuse_thinned(snapshot: Snapshot) -> None:
@@ -659,6 +623,7 @@ def _notes(planned: PlanResult, source: Source) -> list[str]:
             "Sizes are estimates of the server (pages). The rewritten bytes and the size of"
             " merged leaves may differ."
         )
+    found += planned.table_operations.notes(planned.reader.roots)
     merged = [r for r in planned.reader.roots if planned.table_plans[r.index].merges]
     partman = sum("pg_partman" in r.facts for r in merged)
     every = sum("every" in r.facts and "pg_partman" not in r.facts and r.calendar for r in merged)

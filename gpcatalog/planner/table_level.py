@@ -5,6 +5,7 @@ are never used.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from gpcatalog.capacity.cost import Cost, relation_cost
 from gpcatalog.capacity.model import FILLED, Instance, Place, Shape, relation_files, relation_rows
 from gpcatalog.capacity.seconds import DROP_SECONDS
+from gpcatalog.model.names import listed, printable
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import costs, limits, proposals
 from gpcatalog.planner.operations import (
@@ -39,12 +41,16 @@ from gpcatalog.planner.resources import (
     ROWS,
     SECONDS,
 )
-from gpcatalog.planner.sets.keep_reasons import DEPENDENT_FACTS
+from gpcatalog.planner.sets.keep_reasons import DEPENDENT_FACTS, KeepReason
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.planner.sets.roots import Root, root_shape
 from gpcatalog.planner.steps import StepBuilder, option_pairs
 
 Floats = npt.NDArray[np.float64]
+KEEPS_UNUSED = (
+    "recent and future partitions without a default subpartition keep them, and so does the"
+    " subpartition template"
+)
 
 
 @dataclass
@@ -59,6 +65,14 @@ class TableOperations:
     operations: dict[int, str] = field(default_factory=dict)
     sums: dict[int, Floats] = field(default_factory=dict)
     refused: Counter[str] = field(default_factory=Counter)
+
+    def notes(self, roots: Sequence[Root]) -> list[str]:
+        """Return the sentence of the plan on tables that lose a level; none if there are none."""
+        names = [f"{r.schema}.{r.name}" for r in roots if self.operations.get(r.index) == "flatten"]
+        if not names:
+            return []
+        level = "One level of partitions is removed (flatten), and the leaves stay as they are: "
+        return [f"{level}{listed([printable(n) for n in names], 5)}."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +129,10 @@ def _candidate(
         operation = "flatten"
     elif w.unused_subpartitions == "drop" and (bounds := unused(reader, root)):
         operation = "unused_subpartitions"
+        if kept := keeping_parents(reader, root):
+            refused[f"{operation}: {KEEPS_UNUSED}"] += 1
+        if len(kept) == r["parents"]:
+            return None
     else:
         return None
     obstacle = _obstacle(root)
@@ -237,7 +255,7 @@ def _merge_obstacle(
     if r["unknown"]:
         return "its size is not known"
     if r["odd"]:
-        return "it has leaves whose storage is external, foreign or unknown"
+        return "it has leaves whose storage is external or foreign, or whose access method is not supported"
     if r["persistences"] > 1:
         return "only some of its leaves are unlogged"
     if r["shapes"] != 1:
@@ -281,6 +299,25 @@ def unused(reader: Reader, root: Root) -> list[str]:
     return found if parents > 1 and filled and root.leaves == sum(r["n"] for r in rows) else []
 
 
+def keeping_parents(reader: Reader, root: Root) -> set[int]:
+    """OIDs of the partitions that keep unused subpartitions, because rows may still arrive in them
+    and no default subpartition accepts these rows: recent and future ones, and those of unknown age.
+    """
+    rows = reader.snapshot.rows(
+        "SELECT parent, bool_or(is_default) AS other FROM relation WHERE root = ? AND kind = 'leaf'"
+        " AND level = 2 GROUP BY parent",
+        [root.oid],
+    )
+    found = {r["parent"] for r in rows if not r["other"]}
+    if not found or root.level != 1 or root.lists:
+        return found
+    for chunk in reader.chunks({root.index}):
+        at = (chunk.root == root.index) & (chunk.cal_high <= chunk.hot_edge)
+        at &= (chunk.why != KeepReason.DEFAULT) & (chunk.why != KeepReason.UNPARSED)
+        found -= set(chunk.oid[at].tolist())
+    return found
+
+
 @dataclass(frozen=True)
 class _UnusedSubpartitions:
     """Subpartitions of one partition that are never used and cost the same: their number, and
@@ -293,9 +330,10 @@ class _UnusedSubpartitions:
 
 
 def _unused_costs(reader: Reader, root: Root, bounds: list[str]) -> list[_UnusedSubpartitions]:
-    """Costs of subpartitions with these bounds, by partition; the cost model is used once per
-    shape.
+    """Costs of subpartitions with these bounds, by partition, except those that it keeps; the
+    cost model is used once per shape.
     """
+    kept = keeping_parents(reader, root)
     marks = ", ".join("?" for _ in bounds)
     shape = 'l.storage, l."columns", l.toast, l.indexes, l.index_columns, l.owner, p.is_default'
     rows = reader.snapshot.rows(
@@ -308,6 +346,8 @@ def _unused_costs(reader: Reader, root: Root, bounds: list[str]) -> list[_Unused
     known: dict[tuple[Any, ...], Cost] = {}
     found = []
     for r in rows:
+        if r["parent"] in kept:
+            continue
         key = tuple(v for k, v in r.items() if k not in ("parent", "oid", "n"))
         if key not in known:
             leaf = _shape(reader, root, r["oid"], copied=False, bounds=1 if r["is_default"] else 2)
@@ -499,6 +539,8 @@ def _trim(builder: StepBuilder) -> list[AnyStep]:
                 leaves=tuple(builder.leaf(o, n, 0) for n, o in enumerate(oids)),
             )
         )
+    if keeping_parents(reader, root):  # new partitions keep them, too
+        return found
     return [*found, *proposals.template(builder, max(parts))]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from gpcatalog.migration.request import Mode, Request
 from tests.conftest import fresh_database
 from tests.migration import made
 
@@ -41,6 +42,36 @@ POSTGRESQL = {
     "publication": "CREATE PUBLICATION {l}_p FOR TABLE {l}",
     "unlogged": "ALTER TABLE {l} SET UNLOGGED",
     "reference": "ALTER TABLE {l} ADD FOREIGN KEY (id) REFERENCES referenced",
+}
+OPTIONS = "storage options, tablespace, persistence, replica identity or row security"
+# the kinds of properties that the message names; "columns" and "indexes" where a default or a constraint needs them
+KINDS = {
+    "indexed": "indexes",
+    "uniq": "indexes",
+    "granted": "privileges",
+    "grant_column": "columns (their settings or privileges)",
+    "revoked": "privileges",
+    "commented": "comments",
+    "comment_column": "comments",
+    "fallback": "defaults",
+    "statistics_target": "columns (their settings or privileges)",
+    "storage": "columns (their settings or privileges)",
+    "optioned": "columns (their settings or privileges)",
+    "fill": OPTIONS,
+    "ruled": "rules",
+    "sequence": "sequences",
+    "owner": "owner",
+    "identity": OPTIONS,
+    "triggered": "triggers",
+    "checked": "constraints",
+    "required": "columns (their settings or privileges)",
+    "policed": "policies",
+    "row_security": OPTIONS,
+    "forced": OPTIONS,
+    "statistics": "statistics objects",
+    "publication": "publications",
+    "unlogged": OPTIONS,
+    "reference": "constraints",
 }
 
 
@@ -99,7 +130,11 @@ def test_properties_since_migrate(
             refused.append(name)
             continue
         done = files.run(by_table[name], check=False)
-        reported = f"other properties of public.{leaf}" in done.stderr.replace('"', "")
+        _, changed, message = done.stderr.replace('"', "").partition("changed in the meantime: ")
+        kinds, _, rest = message.partition(f" of public.{leaf}\n")
+        reported = bool(changed and rest) and f", {KINDS[name]}, " in f", {kinds}, "
+        if name == "indexed":  # nothing that has not changed
+            reported = kinds == "indexes"
         if done.returncode != 3 or not reported:
             wrong.append((name, done.returncode, done.stderr[-300:]))
         if not made.fetch(dsn, f"SELECT 1 FROM pg_class WHERE relname = '{leaf}'"):
@@ -253,9 +288,198 @@ def test_publication_of_all_tables(
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
     files.run("0000_prepare.sql")
     made.execute(dsn, "CREATE PUBLICATION everything FOR ALL TABLES")
+    files.run("0000_prepare.sql")
+    # the steps stop, because the copies would be published (see test_published_since_migrate)
+    made.execute(dsn, "DROP PUBLICATION everything")
     files.all()
     files.run(f"rollback/{files.forward()[0]}")
+    made.execute(dsn, "CREATE PUBLICATION everything FOR ALL TABLES")
     # the journal of an older version does not have this table
     made.execute(dsn, "DROP TABLE gpcatalog_journal.property")
     files.run("cleanup.sql")
     assert made.fetch(dsn, "SELECT 1 FROM pg_namespace WHERE nspname = 'gpcatalog_journal'") == []
+
+
+@pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn", "pg19_dsn"])
+def test_published_since_migrate(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """A publication that appears after `migrate` stops the step, or the rollback, in each way in
+    which it can publish the table. Nothing is changed.
+    """
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_published_since")
+    _make(dsn, ["usual"], classic=False)
+    made.execute(dsn, "CREATE SCHEMA apart", "ALTER TABLE usual_1_prt_2 SET SCHEMA apart")
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    (script,) = files.forward()
+    files.run("0000_prepare.sql")
+    ways = {
+        "FOR TABLE usual": "publishes public.usual",
+        "FOR TABLE usual WITH (publish_via_partition_root)": "publishes public.usual",
+        "FOR TABLES IN SCHEMA public": "publishes schema public",
+        "FOR TABLES IN SCHEMA apart": "publishes schema apart",
+        "FOR ALL TABLES": "publishes all tables",
+    }
+    if fixture == "pg19_dsn":
+        ways["FOR ALL TABLES EXCEPT (TABLE usual)"] = "publishes all tables"
+    for name in (script, f"rollback/{script}"):
+        was = made.rows_of(dsn, "usual"), _relations(dsn)
+        for way, reason in ways.items():
+            if name != script and "apart" in way:
+                continue  # the merged partition is not there
+            made.execute(dsn, f"CREATE PUBLICATION since {way}")
+            done = files.run(name, check=False)
+            assert done.returncode == 3, (name, way, done.stderr)
+            assert f"is published: publication since {reason}" in done.stderr, (way, done.stderr)
+            assert (made.rows_of(dsn, "usual"), _relations(dsn)) == was
+            made.execute(dsn, "DROP PUBLICATION since")
+        # a publication of another table is no reason
+        made.execute(dsn, "CREATE TABLE IF NOT EXISTS other (i int)")
+        made.execute(dsn, "CREATE PUBLICATION since FOR TABLE other")
+        files.run(name)
+        made.execute(dsn, "DROP PUBLICATION since")
+
+
+@pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])
+def test_published_since_staged(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """In mode online, a publication between the transactions of a step stops it; afterwards, the
+    file continues.
+    """
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_published_staged")
+    _make(dsn, ["usual"], classic=False)
+    online = Request(mode=Mode.ONLINE)
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn), request=online)
+    (script,) = files.forward()
+    files.run("0000_prepare.sql")
+    first, between, rest = (files.folder / script).read_text().partition("COMMIT;\n\nBEGIN ISO")
+    head, staged, swap = rest.partition("COMMIT;\n\nBEGIN ISO")
+    was = made.rows_of(dsn, "usual")
+    publish = "COMMIT;\nCREATE PUBLICATION since FOR TABLE public.usual;\n\nBEGIN ISO"
+    assert staged
+    done = files.run(script, check=False, text=first + between + head + publish + swap)
+    assert done.returncode == 3
+    assert "publication since publishes public.usual" in done.stderr
+    assert made.rows_of(dsn, "usual") == was
+    made.execute(dsn, "DROP PUBLICATION since")
+    files.run(script)
+    assert made.rows_of(dsn, "usual") == was
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_columns_since_the_migration(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """A column that was added after the migration stops the rollback before it changes anything;
+    the message states what to do.
+    """
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_added_column")
+    _make(dsn, ["usual"], classic=fixture == "gp6_dsn")
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    files.all()
+    made.execute(dsn, "ALTER TABLE usual ADD COLUMN n int DEFAULT 3")
+    was = made.rows_of(dsn, "usual"), _relations(dsn)
+    back = f"rollback/{files.forward()[0]}"
+    done = files.run(back, check=False)
+    assert done.returncode == 3
+    assert '"n" integer' in done.stderr
+    assert "DROP COLUMN after you have saved the values" in done.stderr
+    assert (made.rows_of(dsn, "usual"), _relations(dsn)) == was
+    made.execute(dsn, "ALTER TABLE usual DROP COLUMN n")
+    files.run(back)
+    ((number,),) = made.fetch(
+        dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'usual_1_prt__'"
+    )
+    assert number == 5
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_missing_privileges(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Each file names the missing privileges and how to grant them before it changes anything."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_missing_privileges")
+    made.roles(dsn, "mig_other", options="LOGIN")
+    _make(dsn, ["usual"], classic=fixture == "gp6_dsn")
+    made.execute(
+        dsn, "REVOKE ALL ON SCHEMA public FROM PUBLIC", "GRANT USAGE ON SCHEMA public TO mig_other"
+    )
+    # on Greenplum 6, the partitions get the owner of the table
+    leaves = [] if fixture == "gp6_dsn" else [f"usual_1_prt_{n}" for n in range(1, 6)]
+    made.execute(dsn, *(f"ALTER TABLE {name} OWNER TO mig_other" for name in ("usual", *leaves)))
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    (script,) = files.forward()
+    assert "USAGE and CREATE on schema public" in (files.folder / script).read_text()
+    was = made.rows_of(dsn, "usual"), _relations(dsn)
+    become = "SET SESSION AUTHORIZATION mig_other;\n"
+
+    def run_as_owner(name: str) -> str:
+        done = files.run(name, check=False, text=become + (files.folder / name).read_text())
+        assert (made.rows_of(dsn, "usual"), _relations(dsn)) == was or not done.returncode
+        return done.stderr if done.returncode else ""
+
+    database = "ON DATABASE mig_missing_privileges TO mig_other"
+    assert f"GRANT CREATE {database};" in run_as_owner("0000_prepare.sql")
+    made.execute(dsn, f"GRANT CREATE {database}")
+    assert run_as_owner("0000_prepare.sql") == ""
+    grant = "GRANT CREATE ON SCHEMA public TO mig_other"
+    found = run_as_owner(script)
+    assert "lacks privileges for the files of public.usual: CREATE on schema public" in found
+    assert f"{grant};" in found
+    assert "remain, about" not in found
+    made.execute(dsn, grant)
+    assert run_as_owner(script) == ""
+    was = made.rows_of(dsn, "usual"), _relations(dsn)
+    made.execute(dsn, "REVOKE CREATE ON SCHEMA public FROM mig_other")
+    assert f"{grant};" in run_as_owner(f"rollback/{script}")
+    made.execute(dsn, grant)
+    assert run_as_owner(f"rollback/{script}") == ""
+    # a role that is not a member of the owner
+    made.roles(dsn, "mig_apart", options="LOGIN")
+    made.execute(dsn, "DROP SCHEMA gpcatalog_journal CASCADE")
+    made.execute(dsn, "GRANT CREATE ON DATABASE mig_missing_privileges TO mig_apart")
+    made.execute(dsn, "GRANT ALL ON SCHEMA public TO mig_apart")
+    become = "SET SESSION AUTHORIZATION mig_apart;\n"
+    was = made.rows_of(dsn, "usual"), _relations(dsn)
+    assert run_as_owner("0000_prepare.sql") == ""
+    assert "membership in role mig_other" in run_as_owner(script)
+
+
+@pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])
+def test_a_published_parent(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A publication of a partition with partitions: `migrate` refuses to replace partitions below
+    it, and the step stops if the publication appears afterwards.
+    """
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_published_parent")
+    made.execute(
+        dsn,
+        "CREATE TABLE deep (id int, k text, d date) PARTITION BY LIST (k)",
+        *(
+            f"CREATE TABLE deep_{k} PARTITION OF deep FOR VALUES IN ('{k}') PARTITION BY RANGE (d)"
+            for k in "ab"
+        ),
+        *(
+            f"CREATE TABLE deep_{k}_{n} PARTITION OF deep_{k} FOR VALUES FROM ('2020-01-0{n}')"
+            f" TO ('2020-01-0{n + 1}')"
+            for k in "ab"
+            for n in range(1, 6)
+        ),
+        "INSERT INTO deep SELECT i, 'a', date '2020-01-01' + i % 5 FROM generate_series(1, 20) i",
+        "INSERT INTO deep SELECT i, 'b', date '2020-01-01' + i % 5 FROM generate_series(1, 20) i",
+    )
+    plan = made.plan_of(dsn)
+    files = made.written(dsn, tmp_path / "sql", plan)
+    (script,) = files.forward()
+    files.run("0000_prepare.sql")
+    made.execute(dsn, "CREATE PUBLICATION since FOR TABLE deep_a")
+    done = files.run(script, check=False)
+    assert (done.returncode, "publication since publishes public.deep_a" in done.stderr) == (
+        3,
+        True,
+    )
+    again = made.written(dsn, tmp_path / "again", plan)
+    assert [r.reason for r in again.refused] == [
+        "publication since publishes deep_a; subscribers would not get the exchange"
+    ]
+    assert len(again.work[0].forward) == 1
+    made.execute(dsn, "DROP PUBLICATION since")
+    files.run(script)

@@ -15,7 +15,7 @@ from gpcatalog.commands.common import complete
 from gpcatalog.commands.plan import plan as command
 from gpcatalog.planner import plan_file, planning
 from gpcatalog.planner.operations import Externalise, Flatten, Merge, Reconfigure, Unpartition
-from gpcatalog.planner.plan import TablePlan
+from gpcatalog.planner.plan import TablePlan, changed
 from gpcatalog.planner.policy import Policy, Rule
 from gpcatalog.store.snapshot import Snapshot
 from tests.conftest import fresh_database
@@ -361,3 +361,123 @@ def test_partitions_that_are_partitioned_and_have_none(
     assert (tables["t"].leaves, tables["t"].leaves_after) == (55, 3)
     reasons = {left.reason: left.leaves for left in tables["t"].left}
     assert "it is partitioned but has no partitions" in reasons
+
+
+def _days(name: str, days: str, more: str = "", start: str = "date '2024-01-01'") -> str:
+    return (
+        f"DO $$ BEGIN FOR i IN {days} LOOP EXECUTE format('CREATE TABLE {name}_%s PARTITION OF"
+        f" {name} FOR VALUES FROM (%L) TO (%L) {more}', replace(i::text, '-', '_'), {start} + i,"
+        f" {start} + i + 1); END LOOP; END $$"
+    )
+
+
+ODD = [
+    "CREATE ACCESS METHOD heap_too TYPE TABLE HANDLER heap_tableam_handler",
+    "CREATE TABLE am (id int, d date) PARTITION BY RANGE (d)",
+    _days("am", "0 .. 9", "USING heap_too"),
+    "CREATE TABLE nulls (id int, k text) PARTITION BY LIST (k)",
+    *(
+        f"CREATE TABLE nulls_{n} PARTITION OF nulls FOR VALUES IN ({v})"
+        for n, v in enumerate(["'a'", "'b'", "'c'", "'d', NULL", "'e'"])
+    ),
+    "CREATE TABLE only_null (id int, k text) PARTITION BY LIST (k)",
+    "CREATE TABLE only_null_1 PARTITION OF only_null FOR VALUES IN (NULL)",
+    "CREATE TABLE only_null_2 PARTITION OF only_null FOR VALUES IN ('x')",
+    "CREATE TABLE used (id int, d date) PARTITION BY RANGE (d)",
+    _days("used", "0 .. 9"),
+    "CREATE VIEW looks AS SELECT * FROM used_4",
+    "ALTER TABLE used_6 ADD CONSTRAINT its_own CHECK (id > 0)",
+    "COMMENT ON TABLE used_8 IS 'the ninth'",
+    "CREATE TABLE level (id int, d date, k text) PARTITION BY RANGE (d)",
+    _days("level", "0 .. 9", "PARTITION BY LIST (k)"),
+    *(f"CREATE TABLE level_{n}_x PARTITION OF level_{n} FOR VALUES IN ('x')" for n in range(10)),
+]
+
+
+@pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])
+def test_reasons_name_the_object(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Lists with NULL and other access methods have reasons of their own. A dependent object is
+    named in the text and in the plan file. A removed level is a change, and a comment of one
+    partition is reported.
+    """
+    dsn = fresh_database(request.getfixturevalue(fixture), "plan_reasons")
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        for statement in ODD:
+            conn.execute(statement)
+    with live.take_snapshot(dsn, tmp_path / "s.gpcatalog") as snapshot:
+        rule = Rule(hot_days=0, empty="keep", merge_lists=50, flatten=True)
+        result = planning.make(snapshot, Policy(default=rule))
+        tables = {t.table: t for t in result.full().tables}
+        nulls, method = "NULL is in its list; such partitions are not changed", "access method"
+        assert [(x.reason, x.examples) for x in tables["nulls"].left] == [(nulls, ("nulls_3",))]
+        assert (nulls, ("only_null_1",)) in [
+            (x.reason, x.examples) for x in tables["only_null"].left
+        ]
+        (one,) = tables["am"].left
+        assert method in one.reason
+        (used,) = tables["used"].left
+        assert used.examples == (
+            "used_4: view looks of used_4",
+            "used_6: own check its_own of used_6",
+        )
+        assert [r for r in result.left() if r.startswith("a view")] == [
+            "a view, trigger, policy, publication or other object depends on it"
+            " (view looks of used_4, own check its_own of used_6)"
+        ]
+        assert tables["level"] in changed(tables.values())
+        note = "One level of partitions is removed (flatten), and the leaves stay as they are:"
+        assert f"{note} public.level." in result.plan.notes
+        (lost,) = [lines for name, lines in result.losses() if name == "public.used"]
+        assert lost == [
+            "comment on 1 of 3 partitions: it becomes the comment of the whole new partition"
+        ]
+
+
+@pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])
+def test_unused_subpartitions_stay_where_rows_may_arrive(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Recent and future partitions keep unused subpartitions, unless a default subpartition accepts
+    the rows.
+    """
+    dsn = fresh_database(request.getfixturevalue(fixture), "plan_unused")
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        for table in ("strict", "lenient", "young"):
+            conn.execute(f"CREATE TABLE {table} (id int, d date, k text) PARTITION BY RANGE (d)")
+            days = "-1 .. 3" if table == "young" else "-401 .. -398"
+            below, start = "PARTITION BY LIST (k)", "current_date"
+            conn.execute(_days(table, days, below, start))
+            if table != "young":
+                conn.execute(_days(table, "-1 .. 3", below, start))
+            parents = conn.execute(
+                "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass",
+                [table],
+            ).fetchall()
+            for (parent,) in parents:
+                for k in ("used", "unused"):
+                    conn.execute(
+                        f"CREATE TABLE {parent}_{k} PARTITION OF {parent} FOR VALUES IN ('{k}')"
+                    )
+                if table == "lenient":
+                    conn.execute(f"CREATE TABLE {parent}_other PARTITION OF {parent} DEFAULT")
+            for day in (-401, -400, -399, -398, -1, 0, 1, 2, 3):
+                if table != "young" or day > -2:
+                    conn.execute(f"INSERT INTO {table} VALUES (1, current_date + {day}, 'used')")
+    with live.take_snapshot(dsn, tmp_path / "s.gpcatalog") as snapshot:
+        rule = Rule(unused_subpartitions="drop", empty="drop")
+        result = planning.make(snapshot, Policy(default=rule))
+        check_plan(result.full(), snapshot)
+        tables = {t.table: t for t in result.full().tables}
+        dropped = {
+            name: [leaf.name for s in t.steps for leaf in getattr(s, "leaves", ())]
+            for name, t in tables.items()
+        }
+        assert sorted(dropped["strict"]) == [f"strict__{n}_unused" for n in range(398, 402)]
+        assert len(dropped["lenient"]) == 9
+        assert dropped["young"] == []
+        assert (tables["strict"].leaves_after, tables["young"].leaves_after) == (14, 10)
+        (note,) = [n for n in result.plan.notes if n.startswith("Not planned")]
+        assert "recent and future partitions without a default subpartition keep them" in note
+        assert note.endswith("(2 tables).")

@@ -87,6 +87,9 @@ class CreatePartitions(PartitionOperation):
             )
         return found
 
+    def allows_publications(self) -> bool:
+        return not self.move
+
     def grants(self) -> Sequence[Grant]:
         return [g for s in self.swaps for g in s.grants()]
 

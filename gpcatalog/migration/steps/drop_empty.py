@@ -85,6 +85,7 @@ def _expect_empty(leaf: str) -> str:
 def _translate(live: LiveTable, step: op.DropEmpty, run_probe: ProbeRunner) -> Translation:
     units = [live.live(u.oid, u.name, u.bound) for u in step.units]
     parent = live.parent_of(units)
+    live.refuse_published(parent)
     leaves = [leaf for u in units for leaf in live.table.leaves(u.oid)]
     live.leaf_obstacles(leaves)
     gone = {u.oid for u in units}

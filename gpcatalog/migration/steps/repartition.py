@@ -18,6 +18,7 @@ from gpcatalog.migration.operations import (
     Operation,
     StagingTable,
     WriteContext,
+    tablespaces_of,
 )
 from gpcatalog.migration.template_text import elements, set_template
 from gpcatalog.migration.traits import (
@@ -91,6 +92,9 @@ class Repartition(Operation):
         found = [(r.schema, r.name) for r in self.plain.gone]
         indexes = [(s.schema, name) for s in self.stages for _, name in s.indexes]
         return [*found, *indexes, *((m.like.schema, n) for m in self.middles for _, n in m.indexes)]
+
+    def tablespaces(self) -> list[str]:
+        return tablespaces_of(self.stages, self.middles)
 
     def grants(self) -> Sequence[Grant]:
         return [g for r in (self.plain.root, *self.plain.gone) for g in r.grants]

@@ -23,6 +23,7 @@ from gpcatalog.migration.operations import (
     StagingTable,
     Unit,
     WriteContext,
+    tablespaces_of,
 )
 from gpcatalog.migration.partman_names import merged_suffix
 from gpcatalog.migration.predicates import (
@@ -52,6 +53,7 @@ from gpcatalog.model.traits import (
     without_statistics,
 )
 from gpcatalog.planner import operations as op
+from gpcatalog.planner.losses import comments_merged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +116,10 @@ class ReplacePartitions(PartitionOperation):
             schema = middle.like.schema
             found += [(schema, n) for n in (middle.name, *(name for _, name in middle.indexes))]
         return found
+
+    def tablespaces(self) -> list[str]:
+        middles = [middle for m in self.new_partitions for middle in m.middles]
+        return tablespaces_of([*self.stages, *self.default_stages], middles)
 
     def recreated(self, *, classic: bool) -> list[Relation]:
         new_names = {name for _, name in self.names()}
@@ -222,6 +228,7 @@ class _Replacement:
         self.digest = live.digest(step)
         self.units = [live.live(u.oid, u.name, u.bound) for u in step.units]
         self.parent = live.parent_of(self.units)
+        live.refuse_published(self.parent)
         self.key = live.key(self.parent)
         self.leaves = [live.live(leaf.oid, leaf.name, leaf.bound) for leaf in step.leaves]
         if {leaf.oid for leaf in self.leaves} != {
@@ -389,6 +396,7 @@ class _Replacement:
                 *grants_lost(stage.grants, parts, "the new partition"),
                 *live.indexes_lost(parts, like, "the new partition"),
                 *self.live.index_comments_lost(parts, like),
+                *comments_merged([p.comment for p in parts]),
                 *live.others_lost(
                     parts,
                     like,

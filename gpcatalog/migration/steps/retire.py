@@ -29,7 +29,6 @@ from gpcatalog.migration.writer import (
     literal,
     lock_from_readers,
 )
-from gpcatalog.model.names import first_lines
 from gpcatalog.model.names import quote_ident as quote
 from gpcatalog.model.quantity import plural
 from gpcatalog.upkeep.steps import Retire
@@ -46,6 +45,9 @@ class DropRetired(PartitionOperation):
 
     def details(self) -> list[str]:
         return self.gone_lines(10)
+
+    def allows_publications(self) -> bool:
+        return True
 
     def drops(self, *, classic: bool) -> list[Relation]:
         return []  # dropped with all its properties, as the policy requires
@@ -90,6 +92,9 @@ class DetachPartitions(PartitionOperation):
 
     def details(self) -> list[str]:
         return self.gone_lines(10)
+
+    def allows_publications(self) -> bool:
+        return True
 
     def drops(self, *, classic: bool) -> list[Relation]:
         return []
@@ -170,7 +175,7 @@ def _lost(live: LiveTable, units: list[Relation]) -> list[str]:
                 f"rules of {r.name}" if h.what == "rule" else f"{h.what} {h.detail} of {r.name}"
                 for h in own
             ]
-    return first_lines(found, 20)
+    return found
 
 
 def _translate(live: LiveTable, step: Retire, run_probe: ProbeRunner) -> Translation:

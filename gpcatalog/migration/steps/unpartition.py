@@ -22,6 +22,7 @@ from gpcatalog.migration.operations import (
     Operation,
     StagingTable,
     WriteContext,
+    tablespaces_of,
 )
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
@@ -45,8 +46,7 @@ from gpcatalog.model.names import quote_ident as quote
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.traits import Traits, others_lost, replaced
 from gpcatalog.planner import operations as op
-
-COMMENTS_SHOWN = 20  # maximum number of partitions whose lost comments are listed by name
+from gpcatalog.planner.losses import comments_lost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +85,9 @@ class Unpartition(Operation):
 
     def drops(self, *, classic: bool) -> list[Relation]:
         return [self.root, *self.gone]
+
+    def tablespaces(self) -> list[str]:
+        return tablespaces_of([self.stage])
 
     def keeps_root(self) -> bool:
         return False
@@ -184,11 +187,7 @@ def _stage(
 
 def _comments_lost(leaves: Iterable[Relation]) -> list[str]:
     """The comments of partitions, the first ones with the name of their partition."""
-    names = [leaf.name for leaf in leaves if leaf.comment]
-    lost = [f"comment on {name}" for name in names[:COMMENTS_SHOWN]]
-    if len(names) > COMMENTS_SHOWN:
-        lost.append(f"comments on {plural(len(names) - COMMENTS_SHOWN, 'other partition')}")
-    return lost
+    return comments_lost([leaf.name for leaf in leaves if leaf.comment])
 
 
 def _others_lost(live: LiveTable, leaves: Sequence[Relation], like: Relation) -> list[str]:

@@ -85,15 +85,20 @@ def _list_order(
     why: npt.NDArray[np.int8],
     parents: npt.NDArray[Any],
 ) -> None:
-    """Lists have no axis: they are numbered in the text order of their values, set by set."""
-    texts: list[tuple[int, str, int]] = []
+    """Lists have no axis: they are numbered in the text order of their values, set by set. Lists
+    with NULL come last.
+    """
+    texts: list[tuple[bool, int, str, int]] = []
     for i, (c, p) in enumerate(zip(code[here].tolist(), parents.tolist(), strict=True)):
         bound = parse(bounds.texts[c]) if c < len(bounds.texts) else parse(None)
-        if bound.kind is BoundKind.LIST and not any(t.kind is TermKind.NULL for t in bound.values):
-            texts.append((p, bound.values[0].value, i))
+        if bound.kind is BoundKind.LIST:
+            with_null = any(t.kind is TermKind.NULL for t in bound.values)
+            texts.append((with_null, p, bound.values[0].value, i))
+            if with_null and not default[here][i]:
+                why[here.start + i] = KeepReason.NULL_IN_LIST
         elif not default[here][i]:
             why[here.start + i] = KeepReason.UNPARSED
-    for position, (_, _, i) in enumerate(sorted(texts)):
+    for position, (*_, i) in enumerate(sorted(texts)):
         low[here.start + i], high[here.start + i] = position, position + 1
 
 

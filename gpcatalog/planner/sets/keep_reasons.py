@@ -20,13 +20,16 @@ class KeepReason(IntEnum):
     EXTERNALISE = 9
     NOT_AGAIN = 10
     NO_LEAVES = 11
+    NULL_IN_LIST = 12
 
 
 WHY_TEXT = {
     KeepReason.DEFAULT: "the default partition is never merged",
     KeepReason.UNPARSED: "its bound cannot be read",
     KeepReason.HOT: "recent (hot_days)",
-    KeepReason.EXTERNAL: "its storage is external, foreign or unknown",
+    KeepReason.EXTERNAL: (
+        "its storage is external or foreign, or its access method is not supported"
+    ),
     KeepReason.HAS_DEPENDENTS: "a view, trigger, policy, publication or other object depends on it",
     KeepReason.UNKNOWN_SIZE: "it has rows, but the snapshot has no size for it",
     KeepReason.PAST_RETENTION: (
@@ -39,6 +42,7 @@ WHY_TEXT = {
         " an overlap in a rollback"
     ),
     KeepReason.NO_LEAVES: "it is partitioned but has no partitions",
+    KeepReason.NULL_IN_LIST: "NULL is in its list; such partitions are not changed",
 }
 
 
