@@ -387,7 +387,7 @@ class Collector:
         """
         statement = self.session.statement(probe, **values)
         with file.open("ab") as out:
-            for block in self.session.stream_csv(statement):
+            for block in self.session.stream(statement):
                 out.write(block)
 
     def _filled(self, section: FileSection, listing: Listing | None) -> None:

@@ -373,15 +373,15 @@ class Session:
             cur.execute(statement.encode(), params)
             return cur.fetchall()
 
-    def stream_csv(self, statement: str) -> Iterator[bytes]:
-        """Yield the rows of one SELECT as blocks of CSV in UTF-8, by COPY: memory does not grow
-        with the number of rows.
+    def stream(self, statement: str, form: str = "csv") -> Iterator[bytes]:
+        """Yield the rows of one SELECT in blocks of UTF-8, by COPY in the format csv or text:
+        memory does not grow with the number of rows.
 
         Raises ProbeFailed.
         """
         with self._failures():
             for block in copy_out.blocks(
-                self._conn, f"COPY ({statement}) TO STDOUT (FORMAT csv)".encode()
+                self._conn, f"COPY ({statement}) TO STDOUT (FORMAT {form})".encode()
             ):
                 # a database without an encoding has names of any bytes, and every folder has such
                 # file names

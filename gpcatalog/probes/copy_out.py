@@ -15,7 +15,8 @@ from psycopg import generators
 from psycopg.pq import ExecStatus
 from psycopg.waiting import Wait
 
-BLOCK = 10_000  # minimum number of rows per block (except the last block)
+BLOCK = 10_000  # minimum number of rows per block (except the last block), if rows are short
+BYTES = 1 << 20  # number of bytes from which a block is complete with fewer rows
 
 
 def _more(pgconn: Any) -> Any:
@@ -27,7 +28,7 @@ def _more(pgconn: Any) -> Any:
 
 def blocks(conn: psycopg.Connection[Any], statement: bytes) -> Iterator[bytes]:
     """Yield the rows of one `COPY ... TO STDOUT`, as the server sends them, in blocks of about
-    10,000 rows.
+    10,000 rows or 1 MB.
 
     If the caller stops early, the statement is canceled; the connection remains usable. Raises
     psycopg.Error.
@@ -35,7 +36,7 @@ def blocks(conn: psycopg.Connection[Any], statement: bytes) -> Iterator[bytes]:
     pgconn = conn.pgconn
     pgconn.send_query(statement)
     _check(conn, ExecStatus.COPY_OUT)
-    ended = False
+    ended, size = False, 0
     try:
         rows: list[memoryview] = []
         take, keep = pgconn.get_copy_data, rows.append
@@ -43,10 +44,12 @@ def blocks(conn: psycopg.Connection[Any], statement: bytes) -> Iterator[bytes]:
             length, row = take(1)
             if length > 0:
                 keep(row)
+                size += length
             elif length == 0:
-                if len(rows) >= BLOCK:
+                if len(rows) >= BLOCK or size >= BYTES:
                     yield b"".join(rows)
                     rows.clear()
+                    size = 0
                 conn.wait(_more(pgconn))
             else:
                 break

@@ -5,6 +5,7 @@ the role may not list directories.
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,9 @@ ATTRIBUTE_ROW = (
     140  # minimum bytes of a row of pg_attribute (any server); at most one file per row is expected
 )
 COUNTED_FROM = 20_000_000  # expected files on a host from which their names are counted first
+# files of one segment up to which it sends their names: it puts them into one text of about 15 bytes
+# each, and then has 60 MB of them
+MOST_NAMES = 4_000_000
 FEWEST = 200_000  # with fewer files a sample is inaccurate, and all are listed in 1 or 2 s
 SHARE = 16  # a sample contains one in this many file numbers
 MOST_ALWAYS = 5_000  # maximum number of large relations: a statement has three lists of them
@@ -100,6 +104,8 @@ class FileSection:
     database_bytes: int | None = field(default=None, init=False)
     counts: dict[int, int] = field(default_factory=dict, init=False)
     too_slow: bool = field(default=False, init=False)
+    # maximum of files per instance, None if unknown
+    _expected: float | None = field(default=None, init=False)
 
     @property
     def _holders(self) -> list[int]:
@@ -118,7 +124,9 @@ class FileSection:
             with self.covered("relation_files"):
                 raise ProbeFailed("not applicable", "--files none: the directories were not listed")
             return None
-        share = self._share(attribute_bytes)
+        if attribute_bytes is not None:
+            self._expected = attribute_bytes / ATTRIBUTE_ROW
+        share = self._share()
         if not share:
             with self.covered("relation_files"):
                 raise ProbeFailed("timed out", "the names of the files alone took too long")
@@ -200,15 +208,13 @@ class FileSection:
         )
         return int(found[0][0])
 
-    def _share(self, attribute_bytes: int | None) -> int:
+    def _share(self) -> int:
         """1 to list all files, n for a sample of 1 in n file numbers, 0 if not even the names can
         be read in time. Counts the names if there are many, and shows the expected duration of the
         listing.
         """
         which = self.choice.files
-        expected = None
-        if attribute_bytes is not None:
-            expected = attribute_bytes / ATTRIBUTE_ROW * self._on_a_host()
+        expected = None if self._expected is None else self._expected * self._on_a_host()
         if which is not FileSelection.SAMPLE and expected is not None and expected <= COUNTED_FROM:
             return 1
         failed, begun = False, time.perf_counter()
@@ -217,6 +223,8 @@ class FileSection:
                 counts = self.counts = self._counts()
             except ProbeFailed as e:
                 failed = e.status == "timed out"
+                if failed:
+                    self._expected = math.inf
                 raise
             seconds = (time.perf_counter() - begun) * LISTING_FACTOR
             total = f"{plural(sum(counts.values()), 'file')}"
@@ -254,6 +262,9 @@ class FileSection:
         process while this program waits for other probes.
         """
         if not self.session.server.greenplum:
+            return True
+        # without a number, the role may not list the directories, in either way
+        if max(self.counts.values(), default=self._expected or 0) > MOST_NAMES:
             return True
         with self.covered("catalog_rows", "catalog_rows pg_class"):
             found = self.session.rows("catalog_rows", source="pg_catalog.pg_class")
@@ -527,7 +538,7 @@ class FileSection:
                         file = self.writer.scratch("segment_files.csv")
                         statement = session.statement("segment_files", oids=oids)
                         with file.open("wb") as out:
-                            for block in session.stream_csv(statement):
+                            for block in session.stream(statement):
                                 out.write(block)
                         self.writer.load_csv(
                             "INSERT INTO segment_files_now SELECT * FROM {csv}",

@@ -1,10 +1,15 @@
--- Which relation a data file belongs to, on every segment: the file name, the tablespace and the relation. temp is 1 for temporary
--- relations, whose files have names of their own. Mapped relations are looked up by pg_relation_filenode().
+-- Which relation a data file belongs to, as one text for each segment, of records with content, temp, file number, relation and
+-- tablespace. Fields are separated by a slash, records by two. temp is 1 for temporary relations, whose files have names of their own.
+-- Mapped relations are looked up by pg_relation_filenode().
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class; opens no table
--- cost: one scan of pg_class on every segment, in parallel
-SELECT c.gp_segment_id AS content,
--- include file_map_columns
-  FROM gp_dist_random('pg_catalog.pg_class') c
- WHERE c.relkind IN ('r', 'm', 'i', 't', 'S', 'o', 'b', 'M') AND c.reltablespace <> 1664
-       AND c.relstorage NOT IN ('x', 'f', 'v')
+-- cost: one scan of pg_class on every segment, in parallel; about 25 bytes of memory per relation there
+SELECT g.content || '/' || (
+           SELECT pg_catalog.string_agg(
+                      CASE WHEN c.relpersistence = 't' THEN '1/' ELSE '0/' END
+                      || CASE WHEN c.relfilenode = 0 THEN pg_catalog.pg_relation_filenode(c.oid) ELSE c.relfilenode END || '/'
+                      || c.oid || '/' || c.reltablespace, g.next)
+             FROM pg_catalog.pg_class c
+            WHERE c.relkind IN ('r', 'm', 'i', 't', 'S', 'o', 'b', 'M') AND c.reltablespace <> 1664
+                  AND c.relstorage NOT IN ('x', 'f', 'v')) AS records
+-- include each_segment

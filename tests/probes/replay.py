@@ -137,11 +137,11 @@ class RecordingSession(Session):
         self.answers.keep(key, table(rows))
         return rows
 
-    def stream_csv(self, statement: str) -> Iterator[bytes]:
+    def stream(self, statement: str, form: str = "csv") -> Iterator[bytes]:
         key = self.prefix + self._names[statement]
         blocks = []
         try:
-            for block in self.live.stream_csv(statement):
+            for block in self.live.stream(statement, form):
                 blocks.append(block)
                 yield block
         except ProbeFailed as e:
@@ -198,7 +198,7 @@ class ReplaySession(Session):
             raise ProbeFailed(*answer["failed"])
         return answer
 
-    def stream_csv(self, statement: str) -> Iterator[bytes]:
+    def stream(self, statement: str, form: str = "csv") -> Iterator[bytes]:
         yield "".join(self._answer(statement)["csv"]).encode()
 
     def fresh(self) -> Session:

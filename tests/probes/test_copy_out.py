@@ -16,7 +16,7 @@ ROWS = "SELECT n, repeat('x', n % 50), CASE WHEN n % 7 = 0 THEN E'a\\n\"b' END F
 
 def test_the_rows_are_those_of_psql(pg_dsn: str) -> None:
     with connect(pg_dsn) as session:
-        blocks = list(session.stream_csv(ROWS))
+        blocks = list(session.stream(ROWS))
     theirs = subprocess.run(
         ["psql", "-X", "-d", pg_dsn, "-c", f"COPY ({ROWS}) TO STDOUT (FORMAT csv)"],
         capture_output=True,
@@ -29,7 +29,7 @@ def test_the_rows_are_those_of_psql(pg_dsn: str) -> None:
 
 def test_nothing_is_no_block(pg_dsn: str) -> None:
     with connect(pg_dsn) as session:
-        assert list(session.stream_csv("SELECT 1 WHERE false")) == []
+        assert list(session.stream("SELECT 1 WHERE false")) == []
         assert session.query("SELECT 1 AS n") == [{"n": 1}]
 
 
@@ -48,7 +48,7 @@ def test_an_error_at_any_row_is_that_of_the_probe(pg_dsn: str, statement: str, s
         conn.execute("CREATE ROLE copier LOGIN")
     with connect(pg_dsn, user="copier", timeouts=Timeouts(statement_ms=1000)) as session:
         with pytest.raises(ProbeFailed) as failed:
-            list(session.stream_csv(statement))
+            list(session.stream(statement))
         assert failed.value.status == status
         assert session.query("SELECT 1 AS n") == [{"n": 1}]
 
@@ -56,7 +56,7 @@ def test_an_error_at_any_row_is_that_of_the_probe(pg_dsn: str, statement: str, s
 def test_a_reader_that_stops_leaves_the_session_usable(pg_dsn: str) -> None:
     """Reading all rows would take days, and no timeout ends the statement."""
     with connect(pg_dsn, timeouts=Timeouts(statement_ms=86_400_000)) as session:
-        stream = session.stream_csv("SELECT generate_series(1, 10000000000000)")
+        stream = session.stream("SELECT generate_series(1, 10000000000000)")
         assert next(stream).startswith(b"1\n2\n3\n")
         stream.close()
         assert session.query("SELECT 1 AS n") == [{"n": 1}]
@@ -65,7 +65,7 @@ def test_a_reader_that_stops_leaves_the_session_usable(pg_dsn: str) -> None:
 def test_a_connection_that_ends_is_reported(pg_dsn: str) -> None:
     with connect(pg_dsn) as session, psycopg.connect(pg_dsn, autocommit=True) as other:
         pid = session.query("SELECT pg_backend_pid() AS pid")[0]["pid"]
-        stream = session.stream_csv("SELECT generate_series(1, 10000000000000)")
+        stream = session.stream("SELECT generate_series(1, 10000000000000)")
         next(stream)
         other.execute("SELECT pg_terminate_backend(%s)", [pid])
         with pytest.raises(CatalogError) as lost:

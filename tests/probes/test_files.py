@@ -461,6 +461,53 @@ def test_strangers_in_the_folder_are_left_alone(
                 file.unlink()
 
 
+HOSTILE = [
+    b"16384,8192",
+    b"16385\n0,16386,8192",
+    b"16387\\n",
+    b'"16388"',
+    b"16389\r",
+    b"16390\t1",
+    b"16391\xff\xc3",
+    b"'16392",
+]
+
+
+def test_names_of_files_that_look_like_records(cluster: Place, tmp_path: Path) -> None:
+    """Files of a segment whose names contain separators, quotes or no characters of the encoding."""
+    with psycopg.connect(cluster.dsn, autocommit=True) as conn:
+        _make_greenplum(conn)
+        found = conn.execute("SELECT pg_relation_filepath('pg_class')").fetchone()[0]
+        before = compare(cluster, conn, tmp_path)
+        files = [
+            os.path.join(bytes(cluster.data[0]), os.path.dirname(found).encode(), name)
+            for name in HOSTILE
+        ]
+        try:
+            for file in files:
+                Path(os.fsdecode(file)).write_bytes(b"x" * 77)
+                process.hand_over(Path(os.fsdecode(file)))
+            assert compare(cluster, conn, tmp_path) == before
+            assert not [o for o in orphans(cluster, tmp_path, None) if o["bytes"] == 77]
+        finally:
+            for file in files:
+                os.unlink(file)
+
+
+def test_a_segment_with_many_files_sums_them(cluster: Place, tmp_path: Path) -> None:
+    """Above a number of files, a segment does not send their names."""
+    with (
+        mock.patch("gpcatalog.probes.files.MOST_NAMES", 10),
+        connect(cluster.dsn) as session,
+        Snapshot(collect(session, tmp_path / "s.gpcatalog")) as snapshot,
+    ):
+        read = {
+            r["probe"] for r in snapshot.rows("SELECT probe FROM coverage WHERE status = 'read'")
+        }
+    assert "relation_files" in read
+    assert "file_names" not in read
+
+
 def orphans(place: Place, folder: Path, summed: bool | None) -> list[dict]:
     with take_snapshot(place, folder, summed=summed) as snapshot:
         return snapshot.rows("SELECT * FROM orphan ORDER BY content, node")
