@@ -165,17 +165,35 @@ def _census(snapshot: Snapshot) -> Census | None:
         "SELECT max(n) AS widest FROM (SELECT count(*) AS n FROM relation WHERE parent IS NOT NULL"
         " GROUP BY parent)"
     )
-    defaults = snapshot.rows(
-        """SELECT "schema", name FROM relation WHERE is_default AND kind = 'leaf' AND filled
-            ORDER BY coalesce(bytes, 0) DESC, "schema", name"""
-    )
+    defaults = _default_partitions_filled(snapshot)
     return _assemble(
         snapshot,
         counts,
         int(width["widest"] or 0),
-        tuple(f"{r['schema']}.{r['name']}" for r in defaults[:TOP]),
+        tuple(defaults[:TOP]),
         len(defaults),
     )
+
+
+def _default_partitions_filled(snapshot: Snapshot) -> list[str]:
+    """Names of the default partitions with rows, those with the most bytes first. A default
+    partition that is itself partitioned has rows if one of the leaves below it has.
+    """
+    return [
+        f"{row['schema']}.{row['name']}"
+        for row in snapshot.rows(
+            # the level increases: the parents in a file from an unknown source may form a cycle
+            """WITH RECURSIVE below AS (
+                   SELECT oid AS top, oid, level FROM relation WHERE is_default
+                   UNION ALL
+                   SELECT b.top, r.oid, r.level FROM below b JOIN relation r ON r.parent = b.oid AND r.level > b.level)
+               SELECT t."schema", t.name
+                 FROM below b JOIN relation t ON t.oid = b.top JOIN relation l ON l.oid = b.oid
+                WHERE l.kind = 'leaf' AND l.filled
+                GROUP BY t.oid, t."schema", t.name
+                ORDER BY sum(coalesce(l.bytes, 0)) DESC, t."schema", t.name"""
+        )
+    ]
 
 
 def _census_from_roots(snapshot: Snapshot) -> Census:

@@ -81,8 +81,10 @@ class TableFiles(msgspec.Struct, kw_only=True, frozen=True):
     as_ao_column, as_ao_row, as_heap: files with every leaf filled by one writer, in each storage;
         None if the server does not have this storage
     removable:    files that a conversion from ao_column to ao_row would remove today, of leaves
-                  that contain rows (derived, for one writer; TOAST tables that only ao_row has, as
-                  on Greenplum 7, are not deducted)
+                  that contain rows (derived from the files of each leaf, for one writer; TOAST
+                  tables that only ao_row has, as on Greenplum 7, are not deducted)
+    removable_estimated: whether the files of a leaf are unknown: the estimate is for rows on every
+                  segment, the most; None if removable is unknown
     removal_fastest, removal_slowest: seconds that removing all files takes at the published rates,
         on the segment with the most files
     """
@@ -107,6 +109,7 @@ class TableFiles(msgspec.Struct, kw_only=True, frozen=True):
     as_ao_row: int | None
     as_heap: int | None
     removable: int | None
+    removable_estimated: bool | None
     removal_fastest: float
     removal_slowest: float
 
@@ -124,7 +127,11 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Orphan(msgspec.Struct, kw_only=True, frozen=True):
-    """Files of one relfilenode without a row in pg_class (kind missing: a row without its file)."""
+    """Files of one relfilenode without a row in pg_class (kind missing: a row without its file).
+
+    relation: schema and name of a relation whose file is missing; None for other kinds and in older
+              snapshots
+    """
 
     content: int
     node: int
@@ -133,6 +140,7 @@ class Orphan(msgspec.Struct, kw_only=True, frozen=True):
     bytes: int
     age_seconds: float | None
     kind: str
+    relation: str | None = None
 
 
 class OrphanTotal(msgspec.Struct, frozen=True):
@@ -172,7 +180,7 @@ class Files(msgspec.Struct, kw_only=True, frozen=True):
     average_bytes: bytes / files of the database, None without bytes
     slowdown:      estimate for this average, a ratio; None without column-oriented tables, because
                    it was published only for them
-    when_filled, removable: summed over all tables, as in TableFiles
+    when_filled, removable, removable_estimated: over all tables, as in TableFiles
     compared:      number of tables whose segment file lists were compared with the directory;
                    differences: tables where they differ
     """
@@ -190,6 +198,7 @@ class Files(msgspec.Struct, kw_only=True, frozen=True):
     hollow_bytes: int | None
     when_filled: int | None
     removable: int | None
+    removable_estimated: bool | None
     parts: tuple[Part, ...]
     instances: tuple[OnInstance, ...]
     hosts: tuple[OnHost, ...]
@@ -252,6 +261,23 @@ def _model(server: Generation, row: dict[str, Any], segments: int) -> str | None
     )
 
 
+def _removable(segments: int) -> str:
+    """SQL for the files that ao_row would save for a column-oriented leaf with rows.
+
+    A leaf has one file on each segment, and on a segment with rows one for each column, or one less
+    if its rows are in segment file 0, as after CREATE TABLE AS; with ao_row it has one there, or
+    none. If its files are unknown: for rows on every segment.
+    """
+    more = f"greatest(r.files - {segments}, 0)"
+    columns = 'greatest(r."columns", 1)'
+    return (
+        f'CASE WHEN r.files IS NULL THEN {segments} * greatest(r."columns" - 1, 0)'
+        f" WHEN {more} % {columns} = 0 THEN {more} - least({more} // {columns}, {segments})"
+        f" WHEN {more} % ({columns} - 1) = 0 THEN {more}"
+        f" ELSE {more} - least(ceil({more} / {columns})::BIGINT, {segments}) END"
+    )
+
+
 def _files_when_filled(snapshot: Snapshot, segments: int) -> dict[int, dict[str, Any]]:
     """By root: files that are added when its empty leaves are filled, files in each storage, and
     files that a conversion would remove.
@@ -274,7 +300,8 @@ def _files_when_filled(snapshot: Snapshot, segments: int) -> dict[int, dict[str,
         SELECT r.root, sum(CASE WHEN NOT r.filled THEN m.filled - m.bare ELSE 0 END) AS growth, bool_and(r.filled IS NOT NULL) AS known,
                sum(m.as_column) AS as_column, sum(m.as_row) AS as_row, sum(m.as_heap) AS as_heap,
                sum(CASE WHEN r.storage = 'ao_column' AND r.filled
-                        THEN greatest(coalesce(r.files, {segments} * (1 + r."columns")) - 2 * {segments}, 0) ELSE 0 END) AS removable
+                        THEN {_removable(segments)} ELSE 0 END) AS removable,
+               coalesce(bool_or(r.storage = 'ao_column' AND r.filled AND r.files IS NULL), false) AS estimated
           FROM relation r
           JOIN (VALUES {", ".join(values)}) m (storage, "columns", toast, indexes, bare, filled, as_column, as_row, as_heap)
             ON m.storage = r.storage AND m."columns" = r."columns" AND m.toast = r.toast AND m.indexes = r.indexes
@@ -331,6 +358,7 @@ def _tables(
                 as_ao_row=_int(more.get("as_row")),
                 as_heap=_int(more.get("as_heap")),
                 removable=_int(more.get("removable")) if known else None,
+                removable_estimated=bool(more.get("estimated")) if known else None,
                 removal_fastest=limits.removal_seconds(row["most"], max(rates)),
                 removal_slowest=limits.removal_seconds(row["most"], min(rates)),
             )
@@ -480,6 +508,7 @@ def build_files(snapshot: Snapshot) -> Files | None:
         hollow_bytes=_int(total["hollow"]) if basis in LISTED else None,
         when_filled=files + sum(int(row["growth"]) for row in ahead.values()) if known else None,
         removable=sum(int(row["removable"]) for row in ahead.values()) if known else None,
+        removable_estimated=any(row["estimated"] for row in ahead.values()) if known else None,
         parts=_parts(snapshot, basis),
         instances=instances,
         hosts=tuple(OnHost(host, *n) for host, n in sorted(snapshot.files_on_hosts().items())),

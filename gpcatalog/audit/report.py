@@ -33,10 +33,9 @@ class SnapshotInfo(msgspec.Struct, kw_only=True, frozen=True):
 class ServerFacts(msgspec.Struct, kw_only=True, frozen=True):
     """Server and database of the report.
 
-    database_bytes: all instances, mirrors not counted; None if not read.
-
-    If directories were listed, it is the sum of the main forks, else the result of
-    pg_database_size().
+    database_bytes: pg_database_size(): all files of the database on the coordinator and all
+        segments, or the only server, mirrors not counted; None if not read. In older snapshots
+        whose files were listed: bytes of the main forks, without the coordinator.
     """
 
     product: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpcatalog.audit.files import MANY
+from gpcatalog.audit.files import LISTED, MANY
 from gpcatalog.audit.report import Report, Verdict
 from gpcatalog.capacity import limits, wraparound
 from gpcatalog.capacity.generation import generation as cost_model
@@ -272,12 +272,14 @@ def _files(report: Report) -> list[Verdict]:
     if files is None:
         return []
     fullest = max((host.files + host.mirror_files for host in files.hosts), default=None)
+    listed = files.basis in LISTED
     out = [
         verdict(
-            "files on the host with the most files",
+            "files on the host with the most files" + ("" if listed else ", at least"),
             fullest,
             limits.FILES_PER_HOST,
-            note="of this database only, mirrors included",
+            note="of this database only, mirrors included"
+            + ("" if listed else "; files of system catalogs and forks are not counted"),
         )
     ]
     target = limits.AVERAGE_FILE_TARGET_LOW

@@ -14,13 +14,13 @@ from rich.text import Text
 from gpcatalog.audit.report import (
     MINIMUM_WORDS,
     STATE_WORDS,
-    CatalogRow,
     CatalogSummary,
     Coverage,
     InstanceTotal,
     Report,
     Verdict,
 )
+from gpcatalog.emit.catalog_rows import live_rows, note
 from gpcatalog.emit.cover_text import show_cover
 from gpcatalog.emit.files_text import bytes_of, files_of, show_auxiliary, show_files
 from gpcatalog.emit.sessions_text import (
@@ -221,9 +221,8 @@ def findings(found: tuple[Finding, ...], out: Console) -> None:
 # --- catalogs -------------------------------------------------------------------------------------
 
 
-def _catalog_line(summary: CatalogSummary, rows: int | None, *, segments: bool) -> tuple[str, ...]:
+def _catalog_line(summary: CatalogSummary, live: str, *, segments: bool) -> tuple[str, ...]:
     """Cells of one catalog; with segments: coordinator, median and largest segment."""
-    live = count(rows) if rows is not None else "?"
     reclaim = size(summary.worst_reclaimable) if summary.worst_reclaimable is not None else "?"
     bloat = f"{summary.worst_bloat:.1f}" if summary.worst_bloat is not None else "?"
     if not segments:
@@ -271,13 +270,12 @@ def _sum_line(totals: Sequence[InstanceTotal], *, segments: bool) -> tuple[str, 
 def _catalogs(report: Report, out: Console) -> None:
     """Print the largest catalogs, their sum, and the meaning of the columns."""
     segments = bool(report.server.segments)
-    by: dict[tuple[str, int], CatalogRow] = {(r.relation, r.content): r for r in report.catalogs}
+    shown = report.catalog_summary[:CATALOGS_SHOWN]
+    live = live_rows(report, shown)
     rows: list[tuple[str, ...]] = []
     styles = []
-    for summary in report.catalog_summary[:CATALOGS_SHOWN]:
-        entry = by.get((summary.relation, -1))
-        live = entry.rows if entry else summary.worst_rows
-        rows.append(_catalog_line(summary, live, segments=segments))
+    for summary in shown:
+        rows.append(_catalog_line(summary, live[summary.relation], segments=segments))
         styles.append("yellow" if (summary.worst_bloat or 1) > 4 else "")
     total = _sum_line(report.instance_totals, segments=segments)
     if total is not None:
@@ -292,7 +290,7 @@ def _catalogs(report: Report, out: Console) -> None:
     out.print(table("", heads, rows, styles=styles))
     notes = [
         "Bytes of heap, TOAST and indexes. Live rows are counted; those of pg_attribute are derived"
-        " from pg_class."
+        f" from pg_class{f'; {estimates}' if (estimates := note(live)) else '.'}"
     ]
     if segments:
         notes.append("Reclaimable bytes and bloat factor: largest segment.")
@@ -419,9 +417,8 @@ def verdicts(found: tuple[Verdict, ...], out: Console) -> None:
 
 
 def _holders(report: Report, out: Console) -> None:
-    if not report.holders and not any(t.relations for t in report.temp_schemas):
-        return
-    heading(out, "What prevents VACUUM from removing dead rows")
+    if report.holders:
+        heading(out, "What prevents VACUUM from removing dead rows")
     rows = [
         (
             f"{h.holder} {h.name}" + (f" (segment {h.content})" if h.content >= 0 else ""),
@@ -433,8 +430,15 @@ def _holders(report: Report, out: Console) -> None:
     ]
     if rows:
         out.print(table("", ("holder", "role, database", "open for", "transactions"), rows, left=2))
+    _temporary(report, out)
+
+
+def _temporary(report: Report, out: Console) -> None:
+    """Print the relations in temporary schemas. They do not prevent VACUUM from removing rows."""
     dead = [t for t in report.temp_schemas if t.alive is False and t.relations]
     alive = sum(t.relations for t in report.temp_schemas if t.alive is not False)
+    if dead or alive:
+        heading(out, "Temporary tables with their indexes and TOAST tables")
     if dead:
         out.print(
             text(

@@ -20,7 +20,7 @@ def cover_row(t: TableCover) -> tuple[str, ...]:
         "no end" if t.until is None else t.until,
         "" if t.days is None else f"{t.days:g}",
         "" if t.wanted_days is None else f"{t.wanted_days:g}",
-        "default" if t.has_default else "fail",
+        "none" if t.until is None else "default" if t.has_default else "fail",
         str(t.gaps),
     )
 
@@ -35,7 +35,8 @@ def cover_line(cover: PartitionCover) -> str:
     return (
         f"{plural(cover.tables, 'table')} partitioned by time"
         f" {'is' if cover.tables == 1 else 'are'} in use or maintained by upkeep.{unknown} asked: days"
-        " in the policy of upkeep; rows beyond: inserting them fails or uses the default partition."
+        " in the policy of upkeep; rows beyond: inserting them fails or uses the default partition;"
+        " none: the newest partition has no end."
     )
 
 

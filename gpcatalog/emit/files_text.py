@@ -41,6 +41,12 @@ def files_of(table: TableFiles, sample: Sample | None) -> str:
     return f"{count(table.files)} ± {count(table.files_error)}"
 
 
+def removable_of(table: TableFiles) -> str:
+    """The files of a table that ao_row would save, marked if they are an estimate."""
+    about = "about " if table.removable and table.removable_estimated else ""
+    return about + _amount(table.removable)
+
+
 def show_files(files: Files | None, out: Console) -> None:
     """Print the section; nothing if files were not counted."""
     if files is None or not files.files:
@@ -64,7 +70,8 @@ def show_files(files: Files | None, out: Console) -> None:
         if t.kind != "missing":
             out.print(
                 text(
-                    f"not in pg_class, {t.kind}: {plural(t.files, 'file')}, {size(t.bytes)}",
+                    f"not in pg_class, {t.kind}: {plural(t.files, 'file')} with forks,"
+                    f" {size(t.bytes)}",
                     "dim",
                 )
             )
@@ -123,8 +130,7 @@ def _amounts(files: Files, out: Console) -> None:
     elif files.basis != "directory":
         out.print(
             text(
-                "Counted from segment file lists and catalogs, without forks, sizes and"
-                " additional files of relations larger than 1 GB.",
+                f"At least: {counted_from(segments=where != 'on this server')}",
                 "dim",
             )
         )
@@ -145,6 +151,15 @@ def _amounts(files: Files, out: Console) -> None:
         about = "about " if files.sample else ""
         hollow = size(files.hollow_bytes or 0)
         out.print(text(f"indexes without entries take {about}{hollow}", "dim"))
+
+
+def counted_from(*, segments: bool) -> str:
+    """A sentence about what was counted if the directories were not listed."""
+    lists = "segment file lists and catalogs" if segments else "the catalogs"
+    return (
+        f"counted from {lists}, without files of system catalogs, forks, sizes and additional files"
+        " of relations larger than 1 GB."
+    )
 
 
 def sample_line(sample: Sample) -> str:
@@ -194,7 +209,7 @@ def _tables(files: Files, out: Console) -> None:
             _amount(t.as_ao_column),
             _amount(t.as_ao_row),
             _amount(t.as_heap),
-            _amount(t.removable),
+            removable_of(t),
         )
         for t in files.tables[:TABLES_SHOWN]
     ]
@@ -214,6 +229,8 @@ def _tables(files: Files, out: Console) -> None:
             " with all leaves in that storage and one writer. removable: files that ao_row would"
             " save today."
         )
+        if files.removable and files.removable_estimated:
+            note += " about: estimate for rows on every segment."
     else:
         heads, rows = ("Most files", "files", "filled"), [row[:3] for row in rows]
         note = "filled: files when every empty leaf has rows."

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from gpcatalog.audit.report import Report, Verdict
+from gpcatalog.emit.catalog_rows import live_rows
+from gpcatalog.emit.catalog_rows import note as note_of_rows
 from gpcatalog.emit.cover_text import COVER_HEADS, cover_line, cover_row, upkeep_line
-from gpcatalog.emit.files_text import auxiliary_line, files_of, sample_line
+from gpcatalog.emit.files_text import (
+    auxiliary_line,
+    counted_from,
+    files_of,
+    removable_of,
+    sample_line,
+)
 from gpcatalog.emit.growth_text import amount
 from gpcatalog.emit.html_parts import Cell, Prose, ended, prose, short, table
 from gpcatalog.emit.svg import safe
@@ -207,14 +215,15 @@ def _files_text(report: Report, *, rewritable: bool) -> str:
         if found.basis == "directory"
         else prose(sample_line(found.sample))
         if found.sample
-        else "Counted from segment file lists and the catalogs, without forks and sizes."
+        else f"At least: {counted_from(segments=bool(report.server.segments))}"
     )
     columns = "The column <b>filled</b> counts files when every empty leaf has rows."
     if rewritable:
         columns += (
             " The columns <b>ao_column</b>, <b>ao_row</b> and <b>heap</b> count the same with all"
             " leaves in that storage and one writer. <b>Removable</b> files would disappear with"
-            " ao_row today (cost model)."
+            " ao_row today (derived from the files of each leaf; about: estimate for rows on every"
+            " segment)."
         )
     return f"<p>{safe('; '.join(parts))}. {basis} {columns}</p>"
 
@@ -231,7 +240,7 @@ def files_table(report: Report) -> str:
     rows = [
         (
             f"{t.schema}.{t.name}", t.storage, files_of(t, found.sample), _known(t.when_filled), _known(t.as_ao_column),
-            _known(t.as_ao_row), _known(t.as_heap), _known(t.removable),
+            _known(t.as_ao_row), _known(t.as_heap), removable_of(t),
         )[:len(heads)]
         for t in found.tables
     ]  # fmt: skip
@@ -305,18 +314,20 @@ def catalogs_table(report: Report) -> str:
     if not report.catalog_summary:
         return ""
     segments = bool(report.server.segments)
+    live = live_rows(report, report.catalog_summary)
     rows = []
     for s in report.catalog_summary:
-        live = count(s.coordinator_rows) if s.coordinator_rows is not None else "?"
         reclaimable = _bytes(s.worst_reclaimable)
         bloat = f"{s.worst_bloat:.1f} ×" if s.worst_bloat is not None else "?"
         middle: tuple[str, ...] = (size(s.worst_bytes),)
         if segments:
             worst = str(s.worst_content)
             middle = (size(s.coordinator_bytes), size(s.median_bytes), *middle, worst)
-        rows.append((s.relation, live, *middle, reclaimable, bloat))
+        rows.append((s.relation, live[s.relation], *middle, reclaimable, bloat))
     heads: tuple[str, ...] = ("catalog", "live rows", "bytes", "reclaimable", "bloat")
     note = "Bytes of heap, TOAST and indexes. Reclaimable bytes and bloat are estimates."
+    if estimates := note_of_rows(live):
+        note += f" Live rows are counted; {estimates}"
     if segments:
         heads = (
             "catalog",

@@ -66,7 +66,10 @@ def _catalogs(report: Report, database: str) -> list[Family]:
         "gpcatalog_catalog_reclaimable_bytes",
         "Bytes of a catalog that VACUUM FULL and REINDEX would free (estimate).",
     )
-    rows = Family("gpcatalog_catalog_rows", "Live rows of a catalog on one instance.")
+    rows = Family(
+        "gpcatalog_catalog_rows",
+        "Live rows of a catalog on one instance; of small catalogs, an estimate of the server.",
+    )
     shown = {s.relation for s in report.catalog_summary[:CATALOGS]}
     other: dict[int, list[int]] = {}
     for row in report.catalogs:
@@ -159,7 +162,7 @@ def _files(report: Report, database: str) -> list[Family]:
         "gpcatalog_files_removable",
         (
             "Files that a conversion of column-oriented leaves to row orientation would remove"
-            " (derived)."
+            " (derived; an estimate if the files of a leaf are unknown)."
         ),
     )
     removable.add(seen.removable, database=database)
@@ -217,7 +220,8 @@ def _audit_families(report: Report, database: str) -> list[Family]:
             " prevents VACUUM from removing dead rows."
         ),
     )
-    if any(c.probe == "horizon" and c.status == "read" for c in report.coverage):
+    states = {c.probe: c.status for c in report.coverage}
+    if states.get("horizon") == states.get("hidden_sessions", "read") == "read":
         horizon.add(
             max((h.xid_age for h in report.holders if h.xid_age is not None), default=0),
             database=database,

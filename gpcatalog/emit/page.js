@@ -5,7 +5,7 @@ const FEW = 8; // rows below which a table needs no search
 const scale = {B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4, ms: 0.001, s: 1, min: 60, h: 3600, days: 86400};
 const collator = new Intl.Collator(undefined, {numeric: true});
 const value = text => {
-  const found = /^([+-]?[\d,]*\.?\d+)\s*([A-Za-z]+)?/.exec(text);
+  const found = /^(?:~|about )?([+-]?[\d,]*\.?\d+)\s*([A-Za-z]+)?/.exec(text);
   return found ? parseFloat(found[1].replace(/,/g, "")) * (scale[found[2]] || 1) : null;
 };
 const counted = number => number.toLocaleString("en-US");

@@ -284,10 +284,25 @@ class CatalogSection:
             )
             if one.name in COUNTED or large or (one.shared and self._may_count(one)):
                 out.append(one)
+            elif one.shared:
+                self._not_counted(one)
         return out
 
     def _may_count(self, one: Catalog) -> bool:
         return one.name not in SUPERUSER_ONLY or bool(self.session.facts["superuser"])
+
+    def _not_counted(self, one: Catalog) -> None:
+        """Record that the rows of a catalog which only superusers may read are an estimate."""
+        probes = ["catalog_widths"]
+        if self.session.server.greenplum:
+            probes.append("segment_catalog_rows")
+        for probe in probes:
+            with self.covered(probe, f"{probe} {one.name}"):
+                raise ProbeFailed(
+                    "not applicable",
+                    f"only superusers read {one.name}, which contains passwords: its number of rows"
+                    " is an estimate, and its reclaimable bytes are unknown",
+                )
 
     # -- the entry instance ------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model import properties
 from gpcatalog.model.file_choice import FileChoice
 from gpcatalog.model.names import oid_array
+from gpcatalog.model.quantity import plural
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import SPEED, SPEED_DISPATCHED, Timing
 from gpcatalog.probes import clients as client_queries
@@ -402,7 +403,8 @@ class Collector:
             if sample is not None and section.from_directories(sample):
                 listing, read = sample, True
         if read and listing is not None and listing.share == 1:
-            self.filled_basis, self.database_bytes = "files", section.database_bytes
+            self.filled_basis = "files"
+            self._database_size()
             if self.session.server.greenplum:
                 seconds = RECONCILE_SHARE * (time.perf_counter() - begun)
                 busy = self._busy()
@@ -436,11 +438,18 @@ class Collector:
             )
             if busy != "0":
                 self.writer.execute(
-                    f"UPDATE relation SET filled = NULL WHERE storage = 'heap' AND oid IN ({busy})"
+                    "UPDATE relation SET filled = NULL WHERE storage IN ('heap', 'ao_row',"
+                    f" 'ao_column') AND oid IN ({busy})"
                 )
         if read or listing is None:
             return
         section.from_catalogs(busy)
+        self._database_size()
+
+    def _database_size(self) -> None:
+        """Read the bytes of the database on all instances, also if its files were listed: the list
+        does not contain the coordinator, and the files that belong to no relation.
+        """
         with self._covered("database_size"):
             self.database_bytes = self.session.rows("database_size")[0]["bytes"]
 
@@ -459,6 +468,8 @@ class Collector:
         number, by oid.
         """
         rows, attributes = attribution(self.session.server.generation)
+        # the segment file lists contain the files of append-optimized tables only
+        listed = "true" if self.filled_basis == "files" else "false"
         self.writer.execute("CREATE TEMP TABLE converted (oid UINTEGER, attributes INTEGER)")
         file = self.writer.scratch("converted.csv")
         file.write_text("".join(f"{oid},{more}\n" for oid, more in (converted or {}).items()))
@@ -474,7 +485,7 @@ class Collector:
                    coalesce(mode(r.storage) FILTER (r.kind IN ('leaf', 'table')), any_value(r.storage)),
                    count(*) FILTER (r.kind = 'leaf'),
                    CASE WHEN bool_or(r.filled IS NOT NULL) THEN count(*) FILTER (r.kind = 'leaf' AND NOT r.filled) END,
-                   sum({rows}), sum({attributes} + coalesce(x.attributes, 0)), sum(r.files), sum(r.bytes)
+                   sum({rows}), sum({attributes} + coalesce(x.attributes, 0)), sum(r.files) FILTER ({listed}), sum(r.bytes)
               FROM relation r LEFT JOIN relation t ON t.oid = r.root
               LEFT JOIN converted x ON x.oid = r.oid
              GROUP BY r.root ORDER BY 1
@@ -487,6 +498,15 @@ class Collector:
             self.writer.insert(
                 "horizon", [{"content": -1, **row} for row in self.session.rows("horizon")]
             )
+        if "hidden_sessions" in library.names(self.session.server):
+            with self._covered("hidden_sessions"):
+                hidden = self.session.rows("hidden_sessions")[0]["hidden"]
+                if hidden:
+                    raise ProbeFailed(
+                        "denied",
+                        f"transactions of {plural(hidden, 'session')} of other roles are not"
+                        " visible: they may prevent VACUUM from removing dead rows",
+                    )
         if self.session.server.greenplum:
             with self._covered("segment_prepared"):
                 rows = self.session.rows("segment_prepared")

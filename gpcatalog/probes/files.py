@@ -91,7 +91,6 @@ class FileSection:
     session, writer, covered, progress: those of the Collector; contents: content ids of all
         primaries, -1 for the coordinator or the only server
     choice: which files are read
-    database_bytes: bytes of all listed main forks, None if nothing was listed
     counts: files by instance, if they were counted by name; too_slow: whether the listing timed out
     """
 
@@ -101,7 +100,6 @@ class FileSection:
     contents: Sequence[int]
     choice: FileChoice = field(default_factory=FileChoice)
     progress: Callable[[str], None] = field(default=lambda _: None)
-    database_bytes: int | None = field(default=None, init=False)
     counts: dict[int, int] = field(default_factory=dict, init=False)
     too_slow: bool = field(default=False, init=False)
     # maximum of files per instance, None if unknown
@@ -337,10 +335,6 @@ class FileSection:
             # DuckDB takes ten times as long for an update in another order than that of the rows
             f" WHERE what = 1 GROUP BY oid ORDER BY oid) f WHERE f.oid = relation.oid AND {stored}"
         )
-        found = self.writer.execute(
-            "SELECT coalesce(sum(bytes - coalesce(fork_bytes, 0)), 0) FROM listed WHERE what = 2"
-        )
-        self.database_bytes = int(found[0][0])
 
     def _keep_totals(self, basis: str) -> None:
         """Store totals by root, part and instance, with the forks as a separate part; files that
@@ -391,7 +385,7 @@ class FileSection:
         explain have a separate kind.
 
         The first file of a dropped relation remains, empty, until the next checkpoint; files of a
-        prepared transaction can be older than the oldest active transaction.
+        prepared transaction can be empty, and older than the oldest active transaction.
         """
         clock, oldest = now.get("clock"), now.get("oldest")
         sure = clock is not None and not now.get("hidden")
@@ -400,9 +394,9 @@ class FileSection:
             INSERT INTO orphan
             SELECT content, node, folder, files, bytes, {clock or "NULL"} - mtime,
                    CASE WHEN mtime IS NULL OR mtime >= {before} THEN 'may be in use'
-                        WHEN bytes = 0 AND files = 1 THEN 'awaits a checkpoint'
                         WHEN {int(now.get("prepared") or 0)} > 0 THEN 'may be of a prepared transaction'
-                        ELSE 'candidate' END
+                        WHEN bytes = 0 AND files = 1 THEN 'awaits a checkpoint'
+                        ELSE 'candidate' END, NULL
               FROM listed WHERE what = 3 ORDER BY bytes DESC, content, node
         """)
         self._keep_missing()
@@ -418,7 +412,7 @@ class FileSection:
             return
         with self.covered("missing_files"):
             found = self.session.rows("missing_files", oids=", ".join(str(oid) for (oid,) in oids))
-            again = {(row["content"], row["oid"], row["node"]) for row in found}
+            again = {(row["content"], row["oid"], row["node"]): row["relation"] for row in found}
             lost = self.writer.execute(
                 "SELECT content, oid, node, folder FROM listed WHERE what = 4 ORDER BY content,"
                 " node"
@@ -434,6 +428,7 @@ class FileSection:
                         "bytes": 0,
                         "age_seconds": None,
                         "kind": "missing",
+                        "relation": again[content, oid, node],
                     }
                     for content, oid, node, folder in lost
                     if (content, oid, node) in again
@@ -449,7 +444,7 @@ class FileSection:
               None. With a time limit (directories were listed), only the main files of complete
               roots are stored, for comparison. Otherwise everything in the catalogs is stored: a
               heap table counts as at least one file, forks are unknown, and bytes are known only
-              from lists.
+              from lists. The files of each append-optimized table are stored, too.
         """
         compare = seconds is not None
         columns = ", ".join(f"{name} {kind}" for name, kind in _SEGMENT_FILES.items())
@@ -492,9 +487,28 @@ class FileSection:
             ):
                 parts += f""" UNION ALL SELECT c.content, r.root, '{part}', sum({files}), NULL, NULL
                                 FROM relation r CROSS JOIN (VALUES {here}) c (content) WHERE {stored} GROUP BY 1, 2"""
+            if done:
+                self._keep_listed(f"{stored} AND {ao} AND r.oid NOT IN ({busy})", done)
         self.writer.execute(
             "INSERT INTO file_total SELECT content, root, part, 'catalog', files, bytes, empty,"
             f" NULL, NULL FROM ({parts}) WHERE files > 0 ORDER BY root, part, content"
+        )
+
+    def _keep_listed(self, tables: str, done: str) -> None:
+        """Store the files of tables by their lists: one on each segment, and those of the list.
+
+        tables: SQL condition on the relation r; done: SQL for the roots whose lists were all read
+        """
+        one_each = len(self._holders)
+        self.writer.execute(
+            f"UPDATE relation SET files = {one_each} WHERE oid IN (SELECT r.oid FROM relation r"
+            f" WHERE {tables} AND NOT r.filled)"
+        )
+        self.writer.execute(
+            f"UPDATE relation SET files = {one_each} + s.files FROM (SELECT oid, sum(files) AS files"
+            " FROM segment_files_now GROUP BY oid ORDER BY oid) s WHERE s.oid = relation.oid AND"
+            f" relation.oid IN (SELECT r.oid FROM relation r WHERE {tables} AND r.filled AND r.root"
+            f" IN ({done}))"
         )
 
     def _lists(self, busy: str, seconds: float | None) -> str:

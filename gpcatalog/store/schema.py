@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 # Tables and columns added after version 1, as "table" or "table.column". A file of an older version
 # may lack them and is read as if they were empty. A file of the version that added them, or of a
@@ -23,6 +23,7 @@ ADDED = {
     "upkeep_event": 6,
     "file_sample": 7,
     "file_sample.bytes": 8,
+    "orphan.relation": 9,
 }
 
 # All tables of a snapshot. content is the content id of an instance: -1 the coordinator (or the
@@ -118,11 +119,11 @@ TABLES: dict[str, str] = {
     """
     ),
     # files without a row in pg_class, by relfilenode, and (kind missing) rows without a file; see
-    # probes/files.py for the kinds
+    # probes/files.py for the kinds. relation: schema and name of a row without a file
     "orphan": (
         """
         content INTEGER NOT NULL, node BIGINT NOT NULL, folder VARCHAR NOT NULL, files BIGINT NOT NULL, bytes BIGINT NOT NULL,
-        age_seconds DOUBLE, kind VARCHAR NOT NULL
+        age_seconds DOUBLE, kind VARCHAR NOT NULL, relation VARCHAR
     """
     ),
     # one row per large auxiliary relation (or its index) and segment. oid, schema, name: of the

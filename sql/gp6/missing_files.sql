@@ -1,8 +1,9 @@
 -- Second check of relations without a data file on some segment: those that still exist there and whose file is still missing.
 -- {oids} are the relations.
 -- needs: superuser (pg_stat_file of Greenplum 6 requires it; GRANT EXECUTE is not sufficient)
--- locks: AccessShareLock on pg_class; opens no table
+-- locks: AccessShareLock on pg_class, pg_namespace; opens no table
 -- cost: one stat per given relation, on every segment
-SELECT c.gp_segment_id::int4 AS content, c.oid::int8 AS oid, pg_catalog.pg_relation_filenode(c.oid)::int8 AS node
-  FROM gp_dist_random('pg_catalog.pg_class') c
+SELECT c.gp_segment_id::int4 AS content, c.oid::int8 AS oid, pg_catalog.pg_relation_filenode(c.oid)::int8 AS node,
+       n.nspname::text || '.' || c.relname::text AS relation
+  FROM gp_dist_random('pg_catalog.pg_class') c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE c.oid IN ({oids}) AND ({stat_file}(pg_catalog.pg_relation_filepath(c.oid), true)).size IS NULL

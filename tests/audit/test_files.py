@@ -6,18 +6,25 @@ import inspect
 from collections import Counter
 from pathlib import Path
 
+import duckdb
 import msgspec
 import pytest
 
 from gpcatalog.audit import rules
 from gpcatalog.audit.build import build
-from gpcatalog.audit.files import Difference, Files, Orphan, OrphanTotal
+from gpcatalog.audit.files import Difference, Files, Orphan, OrphanTotal, _removable
+from gpcatalog.audit.partition_cover import TableCover
 from gpcatalog.audit.report import Report
+from gpcatalog.audit.verdicts import verdicts
 from gpcatalog.capacity.limits import MIB
 from gpcatalog.capacity.model import EMPTY, FILLED, Index, Place, Shape, relation_files
+from gpcatalog.emit.cover_text import cover_row
+from gpcatalog.emit.files_text import counted_from, removable_of
 from gpcatalog.model.finding import Finding, Severity
 from gpcatalog.model.storage import Storage
-from gpcatalog.store.snapshot import Snapshot
+from gpcatalog.probes import file_sums
+from gpcatalog.probes.files import FileSection
+from gpcatalog.store.snapshot import Snapshot, Writer
 
 FIXTURE = Path(__file__).parents[2] / "fixtures/greenplum6.gpcatalog"
 
@@ -133,7 +140,7 @@ def test_zero_size(report: Report) -> None:
 
 
 def test_orphans_and_missing(report: Report) -> None:
-    def orphan(kind: str) -> Report:
+    def orphan(kind: str, relation: str | None = None) -> Report:
         one = Orphan(
             content=1,
             node=4711,
@@ -142,6 +149,7 @@ def test_orphans_and_missing(report: Report) -> None:
             bytes=5000,
             age_seconds=90000.0,
             kind=kind,
+            relation=relation,
         )
         return changed(report, orphans=(one,), orphan_totals=(OrphanTotal(kind, 1, 2, 5000),))
 
@@ -154,6 +162,93 @@ def test_orphans_and_missing(report: Report) -> None:
         assert not found(orphan(kind), "orphan-file-candidates")
         assert not found(orphan(kind), "missing-files")
     assert found(orphan("missing"), "missing-files")[0].severity is Severity.CRITICAL
+    # snapshots of earlier versions have no name
+    assert found(orphan("missing"), "missing-files")[0].detail == "base/5/4711 on segment 1."
+    named = found(orphan("missing", "s.t"), "missing-files")[0]
+    assert named.detail == "s.t: base/5/4711 on segment 1."
+    assert (named.relations, named.relations_total) == (("s.t",), 1)
+    assert report.server.mirrors == 0
+    assert "mirror" not in named.remedy
+    server = msgspec.structs.replace(report.server, mirrors=3)
+    mirrored = msgspec.structs.replace(orphan("missing", "s.t"), server=server)
+    assert "from the mirror or a backup" in found(mirrored, "missing-files")[0].remedy
+
+
+def test_removable_files_of_a_leaf(tmp_path: Path) -> None:
+    """By the files of a column-oriented leaf of four columns on three segments; unknown files are an estimate."""
+    cases = {
+        3 + 4: 3,  # rows on one segment
+        3 + 12: 9,  # on all
+        3 + 24: 21,  # with two writers
+        3 + 3: 3,  # in segment file 0 of one segment
+        3 + 9: 9,  # of all segments
+        3: 0,  # the files of a leaf whose rows were read from no list
+        None: 9,
+    }
+    for files, removable in cases.items():
+        value = "NULL" if files is None else files
+        sql = f"SELECT {_removable(3)} FROM (SELECT {value}::BIGINT AS files, 4 AS columns) r"
+        assert duckdb.sql(sql).fetchall() == [(removable,)], files
+    # a table with a single column has one file on a segment with rows, as with ao_row
+    for files in (3, 4, 6):
+        sql = f"SELECT {_removable(3)} FROM (SELECT {files}::BIGINT AS files, 1 AS columns) r"
+        assert duckdb.sql(sql).fetchall() == [(0,)]
+
+
+def test_estimated_removable_files_are_marked(report: Report) -> None:
+    first = msgspec.structs.replace(files_of(report).tables[0], removable=40)
+    estimated = msgspec.structs.replace(first, removable_estimated=True)
+    assert removable_of(first) == "40"
+    assert removable_of(estimated) == "about 40"
+    assert removable_of(msgspec.structs.replace(first, removable=None)) == "?"
+
+
+def test_counts_without_directories_are_a_minimum(report: Report) -> None:
+    """Without the directories, files of system catalogs and forks are not counted: the text and the limit state this."""
+    for segments, lists in ((True, "segment file lists and catalogs"), (False, "the catalogs")):
+        assert f"counted from {lists}, without files of system catalogs" in counted_from(
+            segments=segments
+        )
+    names = {
+        basis: {v.id: v.what for v in verdicts(changed(report, basis=basis)).verdicts}
+        for basis in ("directory", "catalog")
+    }
+    assert names["directory"]["files-per-host"] == "files on the host with the most files"
+    assert names["catalog"]["files-per-host"] == "files on the host with the most files, at least"
+
+
+def test_an_empty_file_may_be_of_a_prepared_transaction(tmp_path: Path) -> None:
+    """An empty new table in a prepared transaction has one empty file, as a dropped table until the next checkpoint."""
+    for prepared, kind in ((0, "awaits a checkpoint"), (1, "may be of a prepared transaction")):
+        with Writer(tmp_path / "s.gpcatalog") as writer:
+            file_sums._create(writer)
+            writer.execute(
+                "INSERT INTO listed BY NAME SELECT 'base/1' AS folder, 3 AS what, -1 AS content, 4711 AS node,"
+                " 1 AS files, 0 AS bytes, 1000 AS mtime"
+            )
+            section = FileSection(None, writer, None, [-1])
+            section._keep_orphans(
+                {"clock": 9000.0, "oldest": 9000.0, "hidden": 0, "prepared": prepared}
+            )
+            assert writer.execute("SELECT kind FROM orphan") == [(kind,)]
+
+
+def test_a_table_without_an_end_has_no_rows_beyond() -> None:
+    table = TableCover(
+        schema="s",
+        name="t",
+        until=None,
+        days=None,
+        partition_days=None,
+        wanted_days=None,
+        has_default=False,
+        gaps=0,
+        first_gap="",
+        gap_ahead=False,
+    )
+    assert cover_row(table)[-2] == "none"
+    ends = msgspec.structs.replace(table, until="2026-01-01", days=1.0)
+    assert cover_row(ends)[-2] == "fail"
 
 
 def test_differences(report: Report) -> None:

@@ -422,6 +422,13 @@ def without(*days: str) -> str:
     return f"DELETE FROM relation WHERE kind = 'leaf' AND ({named})"
 
 
+# the last partition of the first level is the default partition
+default_middle = (
+    "UPDATE relation SET is_default = true, bound = 'DEFAULT' WHERE oid IN (SELECT max(oid) FROM"
+    " relation WHERE kind = 'intermediate')"
+)
+
+
 def spelled(text: str) -> str:
     """SQL that writes the dates of all bounds in another format: \\1, \\2 and \\3 are year, month and day."""
     return (
@@ -638,6 +645,20 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
     "default-partition-holds-rows": [
         (Given(specs=(Spec(name="t", leaves=3, columns=2, default=True, default_filled=True),)), N),
         (Given(specs=(Spec(name="t", leaves=3, columns=2, default=True),)), None),
+        # a default partition that is partitioned itself, with and without rows
+        (
+            Given(
+                specs=(Spec(name="t", leaves=3, columns=2, lists=2),), sql=(*PLAIN, default_middle)
+            ),
+            N,
+        ),
+        (
+            Given(
+                specs=(Spec(name="t", leaves=3, columns=2, lists=2),),
+                sql=(*PLAIN, default_middle, "UPDATE relation SET filled = false"),
+            ),
+            None,
+        ),
     ],
     "premake-cover-low": [
         (ends(date(2026, 7, 3)), None),

@@ -578,8 +578,8 @@ def test_orphans_and_missing_files(place: Place, tmp_path: Path, summed: bool | 
             missing = [o for o in orphans(place, tmp_path, summed) if o["kind"] == "missing"]
         finally:
             hidden.rename(file)
-        assert [(o["content"], o["node"], o["files"]) for o in missing] == [
-            (content, int(file.name), 0)
+        assert [(o["content"], o["node"], o["files"], o["relation"]) for o in missing] == [
+            (content, int(file.name), 0, "public.kept")
         ]
         assert not [o for o in orphans(place, tmp_path, summed) if o["kind"] == "missing"]
 

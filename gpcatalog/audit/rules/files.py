@@ -160,6 +160,7 @@ def column_files_multiply(report: Report) -> Iterator[Finding]:
     removable = (
         None if any(t.removable is None for t in found) else sum(t.removable or 0 for t in found)
     )
+    about = any(t.removable_estimated for t in found)
     names = [f"{t.schema}.{t.name}" for t in found]
     who = (
         f"{names[0]} has" if len(found) == 1 else f"{count(len(found))} column-oriented tables have"
@@ -180,7 +181,8 @@ def column_files_multiply(report: Report) -> Iterator[Finding]:
             + (f", {count(heap)} as heap" if heap is not None else "")
             + f"; {count(sum(t.files for t in found))} now."
             + (
-                f" A conversion would remove {plural(removable, 'file')} today."
+                f" A conversion would remove {'about ' if about else ''}"
+                f"{plural(removable, 'file')} today."
                 if removable is not None
                 else ""
             )
@@ -193,7 +195,7 @@ def column_files_multiply(report: Report) -> Iterator[Finding]:
             Figure("files as ao_column", column, "files", "derived"),
             Figure("files as ao_row", row, "files", "derived"),
             *(
-                (Figure("removable now", removable, "files", "derived"),)
+                (Figure("removable now", removable, "files", "estimate" if about else "derived"),)
                 if removable is not None
                 else ()
             ),
@@ -335,24 +337,31 @@ def missing_files(report: Report) -> Iterator[Finding]:
     How sure it is: medium: both checks were made without a lock; a table dropped between them is
     reported too.
     What to do: audit again. If the file is still missing, find out what removed it, and restore the
-    relation from the mirror or a backup.
+    relation from a backup or, on Greenplum, from the mirror.
     """
     files = report.files
     total = _orphans(files, "missing")
     if files is None or total is None:
         return
     lost = [o for o in files.orphans if o.kind == "missing"]
+    names = tuple(dict.fromkeys(o.relation for o in lost if o.relation is not None))
     yield Finding(
         rule="missing-files",
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
         title=f"{plural(total.relations, 'relation has', 'relations have')} no data file",
         detail="".join(
-            f"{o.folder}/{o.node}{f' on segment {o.content}' if o.content >= 0 else ''}; "
+            f"{f'{o.relation}: ' if o.relation else ''}{o.folder}/{o.node}"
+            f"{f' on segment {o.content}' if o.content >= 0 else ''}; "
             for o in lost[:5]
         ).rstrip("; ")
         + ".",
-        remedy="audit again; if the files are still missing, restore from the mirror or a backup",
+        remedy=(
+            "audit again; if the files are still missing, restore from"
+            f" {'the mirror or ' if report.server.mirrors else ''}a backup"
+        ),
+        relations=names[:10],
+        relations_total=len(names),
         figures=(Figure("relations", total.relations, "files", "counted"),),
         source="pg_class compared with the data directory of the same instance",
         content=lost[0].content if lost else None,

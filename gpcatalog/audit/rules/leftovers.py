@@ -21,8 +21,8 @@ def catalog_horizon_held(report: Report) -> Iterator[Finding]:
     with an xid age of a million or more.
     Why it matters: VACUUM cannot remove a row that the oldest snapshot may still need, so the
     catalogs grow.
-    How sure it is: read from the server's views. Without pg_read_all_stats, sessions of other roles
-    are not visible.
+    How sure it is: read from the server's views. Without pg_read_all_stats, the duration of other
+    roles' sessions is unknown; on Greenplum 6, only superusers see their transactions.
     What to do: end the session, commit or roll back the prepared transaction, or drop the unused
     slot.
     """
@@ -45,7 +45,8 @@ def catalog_horizon_held(report: Report) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             title=(
                 f"{holder.holder} {holder.name}{where} has prevented VACUUM from removing dead"
-                f" rows{since} ({plural(holder.xid_age or 0, 'transaction')})"
+                f" rows{since}"
+                + ("" if holder.xid_age is None else f" ({plural(holder.xid_age, 'transaction')})")
             ),
             detail=" ".join(
                 part
@@ -57,9 +58,13 @@ def catalog_horizon_held(report: Report) -> Iterator[Finding]:
                 if part
             ),
             remedy=remedy,
-            figures=(
-                Figure("age", holder.xid_age or 0, "transactions", "measured"),
-                Figure("open for", holder.seconds or 0.0, "s", "measured"),
+            figures=tuple(
+                Figure(name, value, unit, "measured")
+                for name, value, unit in (
+                    ("age", holder.xid_age, "transactions"),
+                    ("open for", holder.seconds, "s"),
+                )
+                if value is not None
             ),
             source="pg_stat_activity, pg_prepared_xacts, pg_replication_slots",
             content=holder.content,

@@ -153,7 +153,7 @@ def empty_leaves(report: Report) -> Iterator[Finding]:
 def default_partition_holds_rows(report: Report) -> Iterator[Finding]:
     """A default partition contains rows.
 
-    What it finds: default partitions with data.
+    What it finds: default partitions with data, also those that are partitioned themselves.
     Why it matters: queries cannot prune their rows. Greenplum 6 rejects ADD PARTITION on a table
     with a default partition, and SPLIT rewrites it under an exclusive lock. ATTACH scans it.
     How sure it is: high if measured from file sizes. Deleted rows count until VACUUM.
@@ -178,7 +178,7 @@ def default_partition_holds_rows(report: Report) -> Iterator[Finding]:
                 Figure(
                     "default partitions",
                     census.default_partitions_filled_total,
-                    "leaves",
+                    "tables",
                     "counted",
                 ),
             ),
