@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import errno
+import io
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import pairwise
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, TextIO, cast
 
 import typer
 
@@ -137,12 +138,41 @@ def _unwind(number: int, frame: FrameType | None) -> None:
         again.daemon = True
         again.start()
         return
+    if received:  # one is enough: the cleanup must not be interrupted
+        return
     received.append(number)
-    signal.signal(number, signal.SIG_IGN)  # one is enough: the cleanup must not be interrupted
+    # for programs that the cleanup starts. Ignoring the signals instead would make Python print an
+    # error for one that has already arrived
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     raise Interrupted(number)
 
 
+# errors of the operating system that a path or its permissions cause, whatever is done with it
+_INACCESSIBLE = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ENOTDIR,
+    errno.EROFS,
+)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+class _ClosedOutput(io.TextIOBase):
+    """Standard output that the caller closed: what is printed is an error and not lost."""
+
+    encoding = "utf-8"
+
+    def writable(self) -> bool:
+        """Return True: printing is tried."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Raise OSError for a text."""
+        if text:
+            raise OSError(errno.EIO, "standard output is closed")
+        return 0
 
 
 def _nobody_reads() -> None:
@@ -276,6 +306,12 @@ def _run() -> int:
         if os.environ.get("GPCATALOG_DEBUG"):
             progress_done()
             raise
+        if isinstance(e, OSError) and e.filename and e.errno in _INACCESSIBLE:
+            return _failed(
+                printable(f"cannot access {e.filename}: {e.strerror}"),
+                "check the path and the permissions of the file and of its folders",
+                int(Exit.USAGE),
+            )
         return _failed(
             f"internal error: {type(e).__name__}: {' '.join(str(e).split())[:300]}",
             "this is a bug; run the command again with GPCATALOG_DEBUG=1 and report the output",
@@ -289,7 +325,7 @@ def main() -> NoReturn:
     passwords in messages.
     """
     nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 # replaces a stream that the caller closed
-    sys.stdout = sys.stdout or nowhere
+    sys.stdout = sys.stdout or cast(TextIO, _ClosedOutput())
     sys.stderr = sys.stderr or nowhere
     for stream in (sys.stdout, sys.stderr):
         spelled_out(stream)

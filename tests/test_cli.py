@@ -697,10 +697,26 @@ def test_a_full_standard_output_is_reported(words: list[str], tmp_path: Path) ->
 def test_closed_streams_do_no_harm(tmp_path: Path) -> None:
     command = f"exec {sys.executable} -m gpcatalog audit --snapshot {FIXTURE}"
     env = {**os.environ, "GPCATALOG_HOME": str(tmp_path)}
-    closed = subprocess.run(
-        ["sh", "-c", f"{command} >&-"], stderr=subprocess.PIPE, text=True, check=False, env=env
+    for words in ("", " --format json", ".nowhere --help"):
+        closed = subprocess.run(
+            ["sh", "-c", f"{command}{words} >&-"],
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=env,
+        )
+        assert closed.returncode == 2
+        assert closed.stderr.startswith("gpcatalog: cannot write: standard output is closed\n")
+        assert len(closed.stderr.splitlines()) == 2
+    written = subprocess.run(  # nothing is lost: the output is a file
+        ["sh", "-c", f"{command} -o {tmp_path}/report.txt >&-"],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        env=env,
     )
-    assert (closed.returncode, closed.stderr) == (0, "")
+    assert (written.returncode, written.stderr) == (0, "")
+    assert "Limits" in (tmp_path / "report.txt").read_text()
     silent = subprocess.run(
         ["sh", "-c", f"{command} 2>&-"], stdout=subprocess.PIPE, text=True, check=False, env=env
     )

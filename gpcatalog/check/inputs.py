@@ -15,6 +15,7 @@ from pathlib import Path
 
 from gpcatalog.dialect.script import Source, split
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.folders import require_readable
 
 _INCLUDE = re.compile(r"\\(i|ir|include|include_relative)\s+(?:'([^']*)'|([^\s\\]+))")
 _NATURAL = re.compile(r"(\d+)")
@@ -368,6 +369,7 @@ def gather(
             continue
         path = Path(name)
         if path.is_dir():
+            require_readable(path)
             found = sorted(
                 (p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()),
                 key=order_of,

@@ -25,6 +25,7 @@ from gpcatalog.commands.options import (
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.file_choice import FileChoice, FileSelection
 from gpcatalog.model.names import printable
+from gpcatalog.model.output_file import locate, refuse_standard_output
 from gpcatalog.services.audits import audit_snapshot
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def audit(
     """
     level = options.detail(verbose=verbose, quiet=quiet)
     every = all_databases or fleet.given
+    _check_outputs(save=save, maintenance=maintenance, metrics=metrics)
     _check(only or [], format, fail_on, metrics, plain=not (verbose or quiet), every=every)
     seconds = _window(window, maintenance)
     request = _Request(
@@ -316,6 +318,14 @@ def _unread_notified(request: _Request, subject: str, place: str) -> Iterator[No
             except CatalogError as failed:  # the error to report is the first failure
                 streams.log(printable(f"gpcatalog: {failed.message}"), level="error")
         raise
+
+
+def _check_outputs(**files: str | Path | None) -> None:
+    """Raise CatalogError for additional outputs that cannot be written, before any work."""
+    for name, file in files.items():
+        refuse_standard_output(f"--{name}", file)  # the report is printed there
+        if file:
+            locate(Path(file))
 
 
 def _check(

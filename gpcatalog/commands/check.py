@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -15,6 +16,7 @@ import typer
 from gpcatalog.commands import streams
 from gpcatalog.commands.options import ColorChoice, FailOn
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.output_file import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from gpcatalog.capacity.durations import Pace
@@ -38,15 +40,20 @@ class CheckFormat(StrEnum):
     JUNIT = "junit"
 
 
-def _list_rules(color: ColorChoice) -> None:
+def _list_rules(color: ColorChoice, output: str) -> None:
+    """Print the documentation of all rules. output: file, standard output if empty."""
     from gpcatalog.check.rules import every, page
     from gpcatalog.emit.rules_text import show_page
 
-    out = streams.console(color)
-    for n, name in enumerate(every()):
-        if n:
-            out.print("\n")
-        show_page(name, page(name), out)
+    with (
+        streams.destination(output, person=True) as stream,
+        contextlib.redirect_stdout(stream),
+    ):
+        out = streams.console(color)
+        for n, name in enumerate(every()):
+            if n:
+                out.print("\n")
+            show_page(name, page(name), out)
 
 
 def _settings(config: Path | None) -> Settings:
@@ -340,7 +347,7 @@ def check(
     Example: gpcatalog check migrations/ --server greenplum6 --segments 32 --hosts 4
     """
     if rules:
-        _list_rules(color)
+        _list_rules(color, str(output or ""))
         return
     if not files:
         if not diff:
@@ -386,7 +393,8 @@ def check(
             "gpcatalog: only changed files were read, so tables of other files are unknown; add"
             f" their folder: gpcatalog check FOLDER --diff {diff}"
         )
-    text = _text(report, output_format, explain=explain, color=color, to_terminal=output is None)
+    printed = str(output or STANDARD_OUTPUT) == STANDARD_OUTPUT
+    text = _text(report, output_format, explain=explain, color=color, to_terminal=printed)
     to_person = output_format is CheckFormat.TEXT
     with streams.destination(str(output or ""), person=to_person) as stream:
         stream.writelines(text)

@@ -17,7 +17,10 @@ import typer
 from gpcatalog.commands import streams
 from gpcatalog.commands.fleet import DEFAULTS, OPTIONS, FleetChoice
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.output_file import STANDARD_OUTPUT
+from gpcatalog.probes.timeouts import MOST_MS
 
+_TIMEOUTS = ("statement_timeout", "lock_timeout")
 Command = Callable[..., None]
 
 _CONNECTION = {
@@ -45,7 +48,11 @@ _CONNECTION = {
 _OUTPUT = Annotated[
     str,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="Write the output to this file.", show_default=False
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the output to this file; - is standard output.",
+        show_default=False,
     ),
 ]
 
@@ -72,8 +79,8 @@ def merged(conninfo: str, *, host: str, port: str, username: str, dbname: str) -
 
 @contextlib.contextmanager
 def _output_to(path: str) -> Any:
-    """Redirect standard output to a file, which is written completely or not at all."""
-    if not path:
+    """Redirect standard output to a file, unless none or - is given."""
+    if path in ("", STANDARD_OUTPUT):
         yield
         return
     ended: typer.Exit | CatalogError | None = None
@@ -92,6 +99,19 @@ def _output_to(path: str) -> Any:
         raise ended
 
 
+def _check_numbers(values: dict[str, Any]) -> None:
+    """Raise CatalogError for a number that is infinite, or a timeout that no server accepts."""
+    for name, value in values.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, float) and not math.isfinite(value):
+            raise CatalogError(f"{option} must be a finite number")
+        if name in _TIMEOUTS and round(value * 1000) > MOST_MS:
+            raise CatalogError(
+                f"{option} must be at most {MOST_MS / 1000} seconds",
+                hint=f"the server has the limit {MOST_MS} ms",
+            )
+
+
 def complete(command: Command) -> Command:
     """Return the command with the shared options added.
 
@@ -107,9 +127,7 @@ def complete(command: Command) -> Command:
 
     @functools.wraps(command)
     def run(**values: Any) -> None:
-        for name, value in values.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                raise CatalogError(f"--{name.replace('_', '-')} must be a finite number")
+        _check_numbers(values)
         if connects:
             given = {name: values.pop(name) for name in _CONNECTION}
             values["conninfo"] = merged(values["conninfo"], **given)

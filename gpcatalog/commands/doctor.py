@@ -20,7 +20,19 @@ from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.services.examination import examine
 
 if TYPE_CHECKING:
-    pass
+    from gpcatalog.probes.connection import Session
+
+
+def _role_script(session: Session, role: str) -> str:
+    """The SQL of --create-role for this server. Raises CatalogError (2) for a superuser."""
+    from gpcatalog.doctor.result import ExistingRole, create_role
+    from gpcatalog.model.names import quote_literal
+    from gpcatalog.probes import library
+
+    found = session.rows("named_role", role_literal=quote_literal(role))
+    existing = ExistingRole(**found[0]) if found else None
+    body = library.part("monitor_role", session.server)
+    return create_role(session.server, session.facts["database"], role, body, existing)
 
 
 def doctor(
@@ -30,14 +42,14 @@ def doctor(
     statement_timeout: StatementTimeout = 30.0,
     lock_timeout: LockTimeout = 1.0,
     create_role: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--create-role",
             metavar="ROLE",
             help="Print the SQL that creates a role for audits of this server.",
             show_default=False,
         ),
-    ] = "",
+    ] = None,
 ) -> None:
     """Check which privileges are missing, and print their GRANT.
 
@@ -49,15 +61,15 @@ def doctor(
 
     Example: gpcatalog doctor "host=mdw dbname=sales user=monitor"
     """
+    from gpcatalog.doctor.result import check_role_name
     from gpcatalog.probes.connection import ProbeFailed, connect
 
-    with connect(conninfo, timeouts=options.timeouts(statement_timeout, lock_timeout)) as session:
-        if create_role:
-            from gpcatalog.doctor.result import create_role as sql_of
-            from gpcatalog.probes import library
+    if create_role is not None:
+        check_role_name(create_role)
 
-            body = library.part("monitor_role", session.server)
-            streams.out(sql_of(session.server, session.facts["database"], create_role, body))
+    with connect(conninfo, timeouts=options.timeouts(statement_timeout, lock_timeout)) as session:
+        if create_role is not None:
+            streams.out(_role_script(session, create_role))
             return
         try:
             result = examine(session)

@@ -10,6 +10,7 @@ import typer
 
 from gpcatalog.commands import streams
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.output_file import refuse_standard_output
 
 if TYPE_CHECKING:
     from gpcatalog.emit.man import Page, Parameter
@@ -98,6 +99,7 @@ def man(
             )
         streams.out(roff(pages[name], __version__))
         return
+    refuse_standard_output("--folder", folder)
     if command:
         raise CatalogError("--folder writes all pages; it cannot be combined with a command")
     try:

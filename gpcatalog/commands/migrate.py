@@ -14,7 +14,9 @@ import typer
 from gpcatalog.commands import streams
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.migration.request import Mode, Request, Runner
+from gpcatalog.model.output_file import refuse_standard_output
 from gpcatalog.model.quantity import plural
+from gpcatalog.probes.timeouts import MOST_MS
 from gpcatalog.services.migrations import chosen_tables, write_migration
 from gpcatalog.services.plans import read_plan
 
@@ -186,7 +188,11 @@ def migrate(
     lock_wait: Annotated[
         int,
         typer.Option(
-            "--lock-wait", metavar="MS", help="Longest wait for a lock in one attempt.", min=1
+            "--lock-wait",
+            metavar="MS",
+            help="Longest wait for a lock in one attempt.",
+            min=1,
+            max=MOST_MS,
         ),
     ] = 300,
     window: Annotated[
@@ -236,6 +242,7 @@ def migrate(
     from gpcatalog.probes.connection import connect
     from gpcatalog.probes.target import as_conninfo
 
+    refuse_standard_output("-o", output)
     read = read_plan(plan)
     chosen_tables(read, set(table or ()))  # an invalid name is reported before a server is needed
     place = {} if conninfo else _place_of_plan(read.source)

@@ -16,6 +16,7 @@ from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, Demo, Form
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.file_choice import ALL_FILES
 from gpcatalog.model.names import printable
+from gpcatalog.model.output_file import STANDARD_OUTPUT, refuse_standard_output
 from gpcatalog.services.plans import plan_snapshot
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ def _plan_one(path: Path, request: _Request, output: str) -> None:
             from gpcatalog.emit import plan_text
 
             out = streams.console(request.color)
-            if output:
+            if output not in ("", STANDARD_OUTPUT):
                 out.file = stream
                 out.no_color = True
             if root is None:
@@ -261,6 +262,7 @@ def _plan_fleet(fleet: FleetChoice, request: _Request, output: str) -> None:
 
     if not output:
         raise CatalogError("with --all, -o is required", hint="give a folder for the plans")
+    refuse_standard_output("-o", output)
     suffix = ".json" if request.format is Format.JSON else ".txt"
 
     from gpcatalog.planner.plan import NothingToPlan

@@ -16,6 +16,8 @@ from gpcatalog.commands import snapshot_source, streams
 from gpcatalog.commands.fleet import FleetChoice, file_for, reading
 from gpcatalog.commands.options import Conninfo, Folder, SnapshotFile, Store
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.folders import listed
+from gpcatalog.model.output_file import STANDARD_OUTPUT
 from gpcatalog.services.audits import audit_snapshot
 from gpcatalog.services.series import series_of_snapshot
 
@@ -58,7 +60,7 @@ def _series(path: Path, place: Path, days: float) -> tuple[list[Point], list[tup
     same = place / path.name
     if same.resolve() != path.resolve():
         same = path
-    files = sorted({*place.glob(f"*{SUFFIX}"), same})
+    files = sorted({*listed(place, f"*{SUFFIX}"), same})
     found, lost = points(files, since=timedelta(days=days), until=same)
     return (found, lost) if found[-1].path == same else (points([path])[0], lost)
 
@@ -135,7 +137,7 @@ def _report_fleet(
     """Write a page of each database of the fleet into a folder."""
     from gpcatalog.store.snapshot import Snapshot
 
-    if str(html) == "-":
+    if str(html) == STANDARD_OUTPUT:
         raise CatalogError("with --all, --html needs a folder for the pages")
 
     def write(cluster: str, database: str, path: Path) -> Path:
@@ -207,10 +209,10 @@ def report(
         return
     with _snapshot(conninfo, snapshot, folder, store) as (path, place):
         text = _page(path, place, days, policy)
-    if str(html) == "-":
-        streams.out(text)
+    with streams.destination(str(html)) as stream:
+        stream.write(text)
+    if str(html) == STANDARD_OUTPUT:
         return
-    streams.save(html, text)
     from gpcatalog.model.quantity import size
 
     streams.log(f"{html}: {size(len(text.encode()))}")
@@ -236,7 +238,7 @@ def metrics(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write this file atomically, for a textfile collector.",
+            help=("Write this file atomically, for a textfile collector; - is standard output."),
             show_default=False,
         ),
     ] = None,
@@ -283,10 +285,9 @@ def metrics(
 
         with _snapshot(conninfo, snapshot, folder, store) as (path, _):
             text = text_format([_families(path, top, {})])
-    if to is None:
-        streams.out(text)
-    else:
-        streams.save(to, text)
+    with streams.destination("" if to is None else str(to)) as stream:
+        stream.write(text)
+        stream.flush()
     if code:
         raise streams.Finished(code)
 
@@ -297,7 +298,7 @@ def _for_all_databases(outputs: list[str], *, given: bool) -> str:
     Raises CatalogError (2).
     """
     if len(outputs) > 1:
-        raise CatalogError(f"give --{outputs[0]} or --{outputs[1]}, not both")
+        raise CatalogError("give only one of --alerts, --dashboard and --zabbix")
     if given:
         what = {
             "alerts": "--alerts prints rules",

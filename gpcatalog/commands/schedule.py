@@ -15,6 +15,7 @@ from gpcatalog.commands import streams
 from gpcatalog.commands.fleet import Config
 from gpcatalog.commands.options import NotifyCommand
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.output_file import refuse_standard_output
 
 # files that libpq reads; a job needs their paths
 _LIBPQ = ("PGSERVICEFILE", "PGPASSFILE", "PGSYSCONFDIR", "PGSSLROOTCERT")
@@ -96,6 +97,7 @@ def schedule(
         raise CatalogError("give --systemd or --cron")
     if folder is not None and cron:
         raise CatalogError("--folder is for --systemd", hint="use -o FILE for crontab lines")
+    refuse_standard_output("--folder", folder)
     if notify_command:
         from gpcatalog.services.notification import words_of
 

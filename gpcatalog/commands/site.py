@@ -15,6 +15,8 @@ from gpcatalog.commands import streams
 from gpcatalog.commands.fleet import Config, FleetRun, stored
 from gpcatalog.commands.report import contents_of
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.folders import listed
+from gpcatalog.model.output_file import refuse_standard_output
 
 if TYPE_CHECKING:
     from gpcatalog.site.state import Entry, State
@@ -74,7 +76,7 @@ class _Site:
         except OSError as e:
             raise CatalogError(f"cannot write {path}: {e.strerror or e}") from None
         if not same:
-            streams.save(path, text)
+            streams.save(path, text, follow=False)
             self.written += 1
         return name
 
@@ -86,7 +88,7 @@ class _Site:
 
         base = f"{FOLDER}/{series.safe_name(cluster)}/{series.safe_name(database)}"
         place = f"{cluster}/{database}"
-        snapshots = sorted(path.parent.glob(f"*{SUFFIX}"))
+        snapshots = listed(path.parent, f"*{SUFFIX}")
         made_of = _input_digest([place, base, self.days, _policy_text(policy)], snapshots)
         entry = self.known.databases.get(base)
         if entry is not None and entry.made_of == made_of and complete(self.folder, entry):
@@ -217,6 +219,7 @@ def site(
 
     if output is None:
         raise CatalogError("--output is required", hint="give the folder of the site: -o FOLDER")
+    refuse_standard_output("-o", output)
     known = state.read(output)
     read = _chosen(config)
     if policy is not None:
@@ -224,7 +227,7 @@ def site(
     with exclusive(output / state.LOCK):
         pages = _Site(folder=output, days=days, known=known, state=state.State(files=known.files))
         if not (output / state.FILE).exists():  # mark the folder as a site before any page
-            streams.save(output / state.FILE, state.encode(pages.state))
+            streams.save(output / state.FILE, state.encode(pages.state), follow=False)
         try:
 
             def database(cluster: str, name: str, path: Path) -> Entry:
@@ -244,7 +247,7 @@ def site(
             # also after an interruption: the folder is recognized, and existing pages are not
             # written again
             pages.state.files = tuple(sorted({*pages.state.files, *pages.names}))
-            streams.save(output / state.FILE, state.encode(pages.state))
+            streams.save(output / state.FILE, state.encode(pages.state), follow=False)
     read.report()
     streams.out(f"{output / 'index.html'}\n")
     streams.log(

@@ -21,6 +21,7 @@ from gpcatalog.commands.options import (
 )
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.file_choice import FileSelection
+from gpcatalog.model.output_file import refuse_standard_output
 
 app = typer.Typer(
     help="Take, list, export and prune snapshots.", no_args_is_help=True, rich_markup_mode=None
@@ -55,6 +56,7 @@ def take_(
 
     Example: gpcatalog snapshot take "host=mdw dbname=sales"
     """
+    refuse_standard_output("--save", save)
     choice = options.file_choice(files, parallel)
     if fleet.given:
         fleet.refuse(conninfo=conninfo, save=save)
@@ -135,7 +137,8 @@ def export_(
 ) -> None:
     """Export a snapshot as CSV files.
 
-    Writes one file per table. The folder must not exist.
+    Writes one file per table, with all values unchanged. The folder must not exist. A spreadsheet
+    program can take names that begin with = + - or @ for formulas: import columns as text.
 
     Example: gpcatalog snapshot export 20261121T101500Z sales-catalog
     """
@@ -143,6 +146,7 @@ def export_(
     from gpcatalog.store.export import export
     from gpcatalog.store.snapshot import Snapshot
 
+    refuse_standard_output("FOLDER", to)
     with Snapshot(series.find(file)) as snapshot:
         rows = export(snapshot, to)
         streams.kept.append(str(to))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from gpcatalog.commands.streams import advice, kept, progress, progress_done
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.folders import listed
+from gpcatalog.model.output_file import regular
 from gpcatalog.services.series import place_for
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ def snapshot_of(
         with file_errors(series.find(snapshot)) as path:
             yield path
         return
+    if save:
+        regular(Path(save))  # reported before the work
     from gpcatalog.probes.collect import collect
     from gpcatalog.probes.connection import connect
 
@@ -99,7 +103,7 @@ def files_of(conninfo: str, folder: Path | None) -> list[Path]:
     if folder is not None:
         if conninfo:
             raise CatalogError("give a connection or --folder, not both")
-        found = sorted(folder.glob(f"*{SUFFIX}"))
+        found = listed(folder, f"*{SUFFIX}")
         if not found:
             raise CatalogError(
                 f"there is no snapshot in {folder}",

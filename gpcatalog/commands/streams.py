@@ -1,5 +1,5 @@
 """Output of commands: results on standard output, progress and messages on standard error, and
-files that are written completely or not at all.
+files, of which regular ones are written completely or not at all.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import typer
 
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.names import printable
+from gpcatalog.model.output_file import STANDARD_OUTPUT, OutputFile, locate
 from gpcatalog.model.plain_text import is_unicode
 from gpcatalog.model.secrets import masked
 
@@ -107,30 +108,62 @@ def console(color: ColorChoice) -> Console:
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Iterator[TextIO]:
-    """Open a stream to a file that is written completely or not at all, with the permissions of the
-    umask.
+def writing(path: Path, *, follow: bool = True) -> Iterator[TextIO]:
+    """Open a stream to an output file.
 
-    Raises CatalogError.
+    A regular file is written completely or not at all, with the permissions of the umask; through
+    a symbolic link, its target is replaced. Devices, pipes and open files such as /dev/stdout are
+    written directly and never replaced.
+    follow: whether symbolic links are followed; otherwise a link is replaced
+
+    Raises CatalogError, also for folders and sockets.
     """
+    file = OutputFile(path) if not follow and path.is_symlink() else locate(path)
+    with _directly(path, file) if file.special else _replacing(path, file.path) as stream:
+        yield stream
+
+
+@contextlib.contextmanager
+def _replacing(named: Path, path: Path) -> Iterator[TextIO]:
+    """Open a stream to a draft that replaces a regular file at the end. named: as in the call."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with draft.open("w", encoding="utf-8") as stream:
             yield stream
         os.replace(draft, path)
-        kept.append(str(path))
+        kept.append(str(named))
     except OSError as e:
         raise CatalogError(
-            f"cannot write {path}: {e.strerror or e}", hint="an existing file was not changed"
+            f"cannot write {named}: {e.strerror or e}", hint="an existing file was not changed"
         ) from None
     finally:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
 
 
-def save(path: Path, text: str) -> None:
-    """Write a file completely or not at all. Raises CatalogError."""
-    with writing(path) as stream:
+@contextlib.contextmanager
+def _directly(named: Path, file: OutputFile) -> Iterator[TextIO]:
+    """Open a stream to a device, a pipe or an open file of this process."""
+    opened = False
+    try:
+        if file.descriptor is not None:
+            sys.stdout.flush()  # what was printed before comes first
+        descriptor = file.open()
+        opened = True
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            yield stream
+    except BrokenPipeError:
+        raise  # the reader closed the pipe, as with standard output
+    except OSError as e:
+        raise CatalogError(
+            f"cannot write {named}: {e.strerror or e}",
+            hint="a part may have been written" if opened else "nothing was written",
+        ) from None
+
+
+def save(path: Path, text: str, *, follow: bool = True) -> None:
+    """Write an output file as `writing` does. Raises CatalogError."""
+    with writing(path, follow=follow) as stream:
         stream.write(text)
 
 
@@ -139,11 +172,11 @@ class Finished(typer.Exit):
 
 
 def destination(path: str, *, person: bool = False) -> contextlib.AbstractContextManager[TextIO]:
-    """Return a stream to the given file, or to standard output without one; in UTF-8.
+    """Return a stream to the given file, or to standard output without one or for -; in UTF-8.
 
     person: the output is for a person: standard output has the encoding of the terminal
     """
-    if path:
+    if path not in ("", STANDARD_OUTPUT):
         return writing(Path(path))
     if person or is_unicode(sys.stdout):
         return contextlib.nullcontext(sys.stdout)

@@ -12,6 +12,7 @@ import msgspec
 
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.names import printable, quote_ident, quote_literal
+from gpcatalog.model.quantity import plural
 from gpcatalog.model.server import Server
 
 SCHEMA = "gpcatalog.doctor/1"
@@ -80,18 +81,45 @@ class Facts(msgspec.Struct, kw_only=True, frozen=True):
     monitored: bool = False
 
 
-def create_role(server: Server, database: str, role: str, body: str) -> str:
-    """Return the SQL that creates a role without superuser that can read everything an audit of
-    this server needs.
+_LONGEST_NAME = 63  # bytes; the server cuts longer names
+_RESERVED = ("public", "none")
 
-    body: the part monitor_role of the server's SQL. Raises CatalogError (2) for a name that cannot
-          be used in the script.
+
+class ExistingRole(msgspec.Struct, kw_only=True, frozen=True):
+    """A role that the server already has.
+
+    superuser:  whether it is a superuser
+    superusers: superusers whose member it is, separated by commas; empty if there are none
+    owned:      number of objects that it owns in all databases
     """
+
+    superuser: bool
+    superusers: str
+    owned: int
+
+
+def check_role_name(role: str) -> None:
+    """Raise CatalogError (2) for a name that the script of create_role cannot contain."""
     if not role.strip() or "\x00" in role or "$gpcatalog$" in role:
         raise CatalogError(
-            f"{role!r} is not a valid role name", hint="use letters, digits and underscores"
+            f"--create-role: {role!r} is not a valid role name",
+            hint="use letters, digits and underscores",
         )
-    lines = [
+    if role in _RESERVED or role.startswith("pg_"):
+        raise CatalogError(
+            f"--create-role: the role name {printable(role)} is reserved",
+            hint="choose another name; names that begin with pg_ belong to the server",
+        )
+    if len(role.encode("utf-8", "surrogateescape")) > _LONGEST_NAME:
+        raise CatalogError(
+            f"--create-role: the role name is longer than {_LONGEST_NAME} bytes",
+            hint="choose a shorter name",
+        )
+
+
+def _head_of_new(server: Server, role: str) -> list[str]:
+    """Lines about a role that the script creates."""
+    return [
         (
             f"Role {printable(role)} for gpcatalog on {server.product} {server.version}: it can"
             " read what an audit needs and is not a superuser."
@@ -101,6 +129,61 @@ def create_role(server: Server, database: str, role: str, body: str) -> str:
             " cannot read user tables, query texts"
         ),
         "or sample values of columns.",
+    ]
+
+
+def _head_of_existing(server: Server, role: str, existing: ExistingRole) -> list[str]:
+    """Lines about a role that exists already, with warnings about what it can do."""
+    name = printable(role)
+    lines = [
+        (
+            f"Privileges for gpcatalog on {server.product} {server.version}. Role {name} exists"
+            " already and is not a superuser."
+        ),
+        "This file does not create the role. It changes the role as follows:",
+        "- default_transaction_read_only = on: programs that write with this role fail",
+        (
+            "- it can also read system catalogs, statistics, and names, sizes and times of files,"
+            " as granted below"
+        ),
+        "Its other settings, memberships and privileges do not change.",
+    ]
+    if existing.superusers:
+        lines.append(
+            f"WARNING: {name} is a member of a superuser ({printable(existing.superusers)}): with"
+            " SET ROLE it can do everything."
+        )
+    if existing.owned:
+        objects = plural(existing.owned, "object")
+        lines.append(
+            f"WARNING: {name} owns {objects}, so it can read and change what they contain. A role"
+            " for gpcatalog alone is safer."
+        )
+    return lines
+
+
+def create_role(
+    server: Server, database: str, role: str, body: str, existing: ExistingRole | None = None
+) -> str:
+    """Return the SQL that gives a role without superuser everything an audit of this server reads.
+    It creates the role if it does not exist.
+
+    body: the part monitor_role of the server's SQL; existing: the role, None if there is none of
+    this name. Raises CatalogError (2) for a name that cannot be used in the script, and for a
+    superuser.
+    """
+    check_role_name(role)
+    if existing is not None and existing.superuser:
+        raise CatalogError(
+            f"--create-role: role {printable(role)} exists and is a superuser",
+            hint="choose another name; the script would make the sessions of this role read-only",
+        )
+    lines = [
+        *(
+            _head_of_new(server, role)
+            if existing is None
+            else _head_of_existing(server, role, existing)
+        ),
         "",
         (
             "Run this file as superuser in every database that you want to audit; this one is"
@@ -114,6 +197,11 @@ def create_role(server: Server, database: str, role: str, body: str) -> str:
         (
             "To remove the role: DROP SCHEMA gpcatalog_monitor CASCADE, then DROP OWNED BY and"
             " DROP ROLE."
+        )
+        if existing is None
+        else (
+            "To undo it: DROP SCHEMA gpcatalog_monitor CASCADE, ALTER ROLE with RESET"
+            " default_transaction_read_only, and REVOKE for each GRANT."
         ),
     ]
     head = "".join(f"-- {line}".rstrip() + "\n" for line in lines)

@@ -123,16 +123,16 @@ def _limit_sentence(report: Report) -> str:
     if fullest is None:
         return ""
     return (
-        f" The limit that is closest: {fullest.what}, {_amount(fullest.value, fullest.unit)} of"
-        f" {_amount(fullest.limit, fullest.unit)}."
+        f" The limit that is closest: {fullest.what}, {amount(fullest.value, fullest.unit)} of"
+        f" {amount(fullest.limit, fullest.unit)}."
     )
 
 
 def _violations(report: Report) -> str:
     """Violated limits with the current values."""
     return ", ".join(
-        f"{v.what} {_amount(v.value, v.unit)}"
-        f" ({'minimum' if v.minimum else 'limit'} {_amount(v.limit, v.unit)})"
+        f"{v.what} {amount(v.value, v.unit)}"
+        f" ({'minimum' if v.minimum else 'limit'} {amount(v.limit, v.unit)})"
         for v in report.verdicts
         if v.state == "over"
     )
@@ -386,7 +386,7 @@ def _owners(report: Report, out: Console) -> None:
     )
 
 
-def _amount(value: float | None, unit: str) -> str:
+def amount(value: float | None, unit: str) -> str:
     """A number with the unit of its limit."""
     if value is None:
         return "not read"
@@ -403,8 +403,8 @@ def verdicts(found: tuple[Verdict, ...], out: Console) -> None:
         if v.source not in sources:
             sources.append(v.source)
         mark = chr(ord("a") + sources.index(v.source))
-        limit = ("at least " if v.minimum else "") + _amount(v.limit, v.unit)
-        rows.append((v.what, _amount(v.value, v.unit), limit, mark, v.word))
+        limit = ("at least " if v.minimum else "") + amount(v.limit, v.unit)
+        rows.append((v.what, amount(v.value, v.unit), limit, mark, v.word))
         styles.append(_STATE[v.state] if v.state in ("over", "near") else "")
     out.print()
     out.print(table("", ("Limits", "now", "limit", "", "state"), rows, styles=styles))

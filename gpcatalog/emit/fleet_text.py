@@ -7,7 +7,7 @@ from rich.console import Console
 
 from gpcatalog.audit.fleet import FleetCluster, FleetReport
 from gpcatalog.audit.report import Verdict
-from gpcatalog.emit.audit_text import finding_table
+from gpcatalog.emit.audit_text import amount, finding_table
 from gpcatalog.emit.terminal import heading, table, text
 from gpcatalog.model.finding import Finding, Severity
 from gpcatalog.model.names import listed
@@ -50,6 +50,14 @@ def _limits(member: FleetCluster) -> list[tuple[str, Verdict]]:
     return [(where, v) for where, v in every if v.state in ("near", "over")]
 
 
+def _use(verdict: Verdict) -> str:
+    """The used share of a limit; for a minimum, the value and the minimum."""
+    if verdict.minimum:
+        value, least = (amount(v, verdict.unit) for v in (verdict.value, verdict.limit))
+        return f"{value} (minimum {least})"
+    return f"{verdict.share:.0%}" if verdict.share is not None else "?"
+
+
 def _grouped(fleet: FleetReport) -> list[tuple[Finding, list[str]]]:
     """Findings of severity warning and critical, each with its databases, the worst first.
 
@@ -87,12 +95,12 @@ def show(fleet: FleetReport, out: Console) -> None:
     out.print()
     heads = (
         "Cluster",
-        "databases",
+        "dbs",
         "leaves",
         "catalog",
         "reclaim.",
-        "critical",
-        "warnings",
+        "crit.",
+        "warn.",
         "snapshot",
     )
     out.print(table("", heads, [_line(c) for c in fleet.clusters]))
@@ -111,7 +119,7 @@ def show(fleet: FleetReport, out: Console) -> None:
     if limits:
         heading(out, "Limits")
         lines = [
-            (where, v.what, v.word, f"{v.share:.0%}" if v.share is not None else "?")
+            (where, v.what, v.word, _use(v))
             for where, v in sorted(limits, key=lambda e: -(e[1].share or 0.0))[:SHOWN]
         ]
         out.print(table("", ("database", "limit", "state", "used"), lines, left=3))

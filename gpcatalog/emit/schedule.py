@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpcatalog.emit.on_calendar import is_on_calendar
 from gpcatalog.errors import CatalogError
 
 # times of the known schedules: OnCalendar of systemd, and the five fields of cron
@@ -94,10 +95,15 @@ def jobs(schedules: dict[str, str]) -> list[Job]:
     """
     by: dict[str, list[str]] = {}
     for cluster, schedule in schedules.items():
-        if schedule not in KNOWN and not _CALENDAR.fullmatch(schedule):
+        if schedule not in KNOWN and not (
+            _CALENDAR.fullmatch(schedule) and is_on_calendar(schedule)
+        ):
             raise CatalogError(
                 f"cluster {cluster}: {schedule!r} is not a schedule",
-                hint='use "hourly", "daily", "weekly", or an OnCalendar expression of systemd',
+                hint=(
+                    'use "hourly", "daily", "weekly", or an OnCalendar expression of systemd such'
+                    ' as "Mon..Fri *-*-* 02:30:00"'
+                ),
             )
         by.setdefault(schedule, []).append(cluster)
     found = [Job(schedule=s, clusters=tuple(names)) for s, names in by.items()]

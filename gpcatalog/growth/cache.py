@@ -15,6 +15,7 @@ import msgspec
 
 from gpcatalog import __version__
 from gpcatalog.growth.points import Figures, Moves, Root
+from gpcatalog.model.folders import listed
 from gpcatalog.store import series
 from gpcatalog.store.snapshot import SUFFIX
 
@@ -64,7 +65,7 @@ def _stored(place: Path) -> bool:
 
 def is_complete_series(place: Path, paths: Iterable[Path]) -> bool:
     """Whether these files are all the snapshots of a stored series."""
-    return _stored(place) and set(place.glob(f"*{SUFFIX}")) <= set(paths)
+    return _stored(place) and set(listed(place, f"*{SUFFIX}")) <= set(paths)
 
 
 def read(place: Path) -> dict[Path, Entry]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MOST_MS = 2_147_483_647  # largest statement_timeout and lock_timeout of PostgreSQL, in milliseconds
+
 
 @dataclass(frozen=True)
 class Timeouts:

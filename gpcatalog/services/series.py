@@ -42,7 +42,11 @@ def place_for(session: Session, *, store: bool, save: str = "") -> Iterator[Path
     if save:
         yield Path(save)
     elif store:
-        yield series.new_path(series_of_session(session), datetime.now(UTC))
+        path = series.new_path(series_of_session(session), datetime.now(UTC))
+        try:
+            yield path
+        finally:
+            series.release(path)
     else:
         with tempfile.TemporaryDirectory(prefix="gpcatalog-") as folder:
             yield Path(folder) / f"now{SUFFIX}"

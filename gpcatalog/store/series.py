@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.folders import listed
 from gpcatalog.store.snapshot import SUFFIX, claim_of, me
 
 HOME_VARIABLE = "GPCATALOG_HOME"
@@ -53,9 +55,7 @@ def databases(host: str, port: str | int) -> list[str]:
     """Databases of a server that have a series."""
     names = _THIS_MACHINE if host in _THIS_MACHINE else (host,)
     places = [home() / f"{safe_name(name)}-{port}" for name in names]
-    return sorted(
-        {unquote(place.name) for top in places if top.is_dir() for place in top.iterdir()}
-    )
+    return sorted({unquote(place.name) for top in places if top.is_dir() for place in listed(top)})
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,14 @@ def new_path(place: Path, taken_at: datetime) -> Path:
     return path
 
 
+def release(path: Path) -> None:
+    """Remove the reservation of a name by this process, if no Writer has removed it."""
+    claim = claim_of(path)
+    with contextlib.suppress(OSError):
+        if claim.read_text() == me():
+            claim.unlink()
+
+
 def _claimed(path: Path) -> bool:
     """Whether the name is now reserved for this process.
 
@@ -107,10 +115,14 @@ def _claimed(path: Path) -> bool:
 
 
 def snapshots(place: Path | None = None) -> Iterator[StoredSnapshot]:
-    """Stored snapshots of one series, or of all series, the oldest first within each."""
-    places = [place] if place is not None else sorted(p for p in home().glob("*/*") if p.is_dir())
-    for one in places:
-        for file in sorted(one.glob(f"*{SUFFIX}")):
+    """Stored snapshots of one series, or of all series, the oldest first within each.
+
+    Raises CatalogError (2) if a folder cannot be read.
+    """
+    servers = (p for p in listed(home()) if p.is_dir()) if place is None else ()
+    places = [p for server in servers for p in listed(server) if p.is_dir()]
+    for one in places if place is None else [place]:
+        for file in listed(one, f"*{SUFFIX}"):
             found = _FILE.match(file.name)
             if found:
                 taken_at = datetime.strptime(found[1], _STAMP).replace(tzinfo=UTC)

@@ -18,7 +18,8 @@ from typing import Any, Self
 
 import duckdb
 
-from gpcatalog.errors import CatalogError
+from gpcatalog.errors import CatalogError, Interrupted
+from gpcatalog.model.output_file import regular
 from gpcatalog.store.packing import PACKED, key, pack, unpack
 from gpcatalog.store.schema import SCHEMA_VERSION, TABLES, columns_of, shape_of
 from gpcatalog.store.validation import (
@@ -115,15 +116,13 @@ class Writer:
     """
 
     def __init__(self, target: Path) -> None:
+        self._named = target
+        target = regular(target)
         self.target = target
         self._memory = LEAST_MEMORY
         self._draft = target.with_name(f".{target.name}.{me()}.{secrets.token_hex(3)}.partial")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            if target.is_dir():
-                raise CatalogError(
-                    f"cannot write {target}: it is a folder", hint=("give the name of a file")
-                )
             _sweep(target.parent)
             self._db = duckdb.connect(
                 ":memory:",
@@ -145,6 +144,9 @@ class Writer:
         except (duckdb.Error, OSError) as e:
             self.abandon()
             raise _disk_error(target, e) from None
+        except Interrupted:
+            self.abandon()
+            raise
 
     def scratch(self, name: str) -> Path:
         """The path of a temporary file next to the draft, which is removed with the draft."""
@@ -247,7 +249,7 @@ class Writer:
             self.abandon()
             raise _disk_error(self.target, e) from None
         self.abandon()
-        _WRITTEN.add(self.target.absolute())
+        _WRITTEN.update((self._named.absolute(), self.target.absolute()))
         return self.target
 
     def _write_draft(self) -> None:

@@ -175,6 +175,8 @@ def test_the_site_is_written(tmp_path: Path, kind: str) -> None:
         ("hourly", ("--cron", "--systemd"), "give --systemd or --cron"),
         ("Mon 22:00", ("--cron",), "cron cannot run 'Mon 22:00'"),
         ("a\\nExecStart=/bin/sh", ("--systemd",), "is not a schedule"),
+        ("bogus day", ("--systemd",), "cluster a: 'bogus day' is not a schedule"),
+        ("25:00", ("--systemd",), "cluster a: '25:00' is not a schedule"),
         ("Mon 22:00", ("--cron", "--folder", "x"), "--folder is for --systemd"),
         ("hourly", ("--cron", "--notify-command", "no-such"), "there is no program"),
     ],
