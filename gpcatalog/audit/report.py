@@ -33,9 +33,10 @@ class SnapshotInfo(msgspec.Struct, kw_only=True, frozen=True):
 class ServerFacts(msgspec.Struct, kw_only=True, frozen=True):
     """Server and database of the report.
 
-    database_bytes: pg_database_size(): all files of the database on the coordinator and all
-        segments, or the only server, mirrors not counted; None if not read. In older snapshots
-        whose files were listed: bytes of the main forks, without the coordinator.
+    database_bytes: data files of the database with all forks on all segments, or the only server;
+        without the coordinator and mirrors; None if not read. If the files were not listed, it is
+        pg_database_size() of each segment, which includes some small files of the server itself.
+        In older snapshots, forks are not included, and the coordinator is if files were not listed.
     """
 
     product: str

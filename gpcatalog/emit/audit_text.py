@@ -173,7 +173,8 @@ def _server(report: Report) -> Text:
         parts.append("standby")
     parts.append(f"{size(server.block_size)} blocks")
     if server.database_bytes is not None:
-        parts.append(f"database {size(server.database_bytes)}")
+        where = " on the segments" if server.segments else ""
+        parts.append(f"database {size(server.database_bytes)}{where}")
     parts.append(
         f"read in {duration(report.taken.seconds)} as {server.role}"
         + (" (superuser)" if server.superuser else "")

@@ -87,7 +87,8 @@ def _facts(report: Report) -> str:
         cells.append((size(total), f"catalog size{everywhere}"))
         cells.append((size(reclaimable), "reclaimable in the catalogs (estimate)"))
     if report.server.database_bytes is not None:
-        cells.append((size(report.server.database_bytes), "database size"))
+        where = " on the segments" if report.server.segments else ""
+        cells.append((size(report.server.database_bytes), f"database size{where}"))
     return (
         "<dl class=facts>"
         + "".join(f"<div><dt>{safe(what)}<dd>{safe(value)}</div>" for value, what in cells)

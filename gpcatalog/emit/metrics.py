@@ -114,7 +114,9 @@ def _census(report: Report, database: str) -> list[Family]:
         "gpcatalog_temporary_relations", "Temporary relations on the coordinator or server."
     )
     temporary.add(report.temporary_relations, database=database)
-    bytes_ = Family("gpcatalog_database_bytes", "Bytes of the database on all primaries.")
+    bytes_ = Family(
+        "gpcatalog_database_bytes", "Bytes of the database on all segments or the server."
+    )
     bytes_.add(report.server.database_bytes, database=database)
     return [leaves, empty, tables, partitioned, widest, defaults, temporary, bytes_]
 

@@ -403,8 +403,7 @@ class Collector:
             if sample is not None and section.from_directories(sample):
                 listing, read = sample, True
         if read and listing is not None and listing.share == 1:
-            self.filled_basis = "files"
-            self._database_size()
+            self.filled_basis, self.database_bytes = "files", section.database_bytes
             if self.session.server.greenplum:
                 seconds = RECONCILE_SHARE * (time.perf_counter() - begun)
                 busy = self._busy()
@@ -444,12 +443,6 @@ class Collector:
         if read or listing is None:
             return
         section.from_catalogs(busy)
-        self._database_size()
-
-    def _database_size(self) -> None:
-        """Read the bytes of the database on all instances, also if its files were listed: the list
-        does not contain the coordinator, and the files that belong to no relation.
-        """
         with self._covered("database_size"):
             self.database_bytes = self.session.rows("database_size")[0]["bytes"]
 

@@ -91,6 +91,7 @@ class FileSection:
     session, writer, covered, progress: those of the Collector; contents: content ids of all
         primaries, -1 for the coordinator or the only server
     choice: which files are read
+    database_bytes: bytes of all listed files, None if nothing was listed
     counts: files by instance, if they were counted by name; too_slow: whether the listing timed out
     """
 
@@ -100,6 +101,7 @@ class FileSection:
     contents: Sequence[int]
     choice: FileChoice = field(default_factory=FileChoice)
     progress: Callable[[str], None] = field(default=lambda _: None)
+    database_bytes: int | None = field(default=None, init=False)
     counts: dict[int, int] = field(default_factory=dict, init=False)
     too_slow: bool = field(default=False, init=False)
     # maximum of files per instance, None if unknown
@@ -335,6 +337,8 @@ class FileSection:
             # DuckDB takes ten times as long for an update in another order than that of the rows
             f" WHERE what = 1 GROUP BY oid ORDER BY oid) f WHERE f.oid = relation.oid AND {stored}"
         )
+        found = self.writer.execute("SELECT sum(bytes) FROM listed WHERE what = 2")
+        self.database_bytes = int(found[0][0] or 0)
 
     def _keep_totals(self, basis: str) -> None:
         """Store totals by root, part and instance, with the forks as a separate part; files that

@@ -1,5 +1,5 @@
--- Bytes of the whole database on all instances without mirrors.
+-- Bytes of the database.
 -- needs: CONNECT on the database
 -- locks: none
--- cost: one stat per file on every instance
+-- cost: one stat per file of it
 SELECT pg_catalog.pg_database_size(pg_catalog.current_database()) AS bytes

@@ -52,10 +52,19 @@ def test_the_size_of_the_database_is_that_of_the_server(dsn: str, tmp_path: Path
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE t AS SELECT n AS a FROM generate_series(1, 100000) n")
         conn.execute("VACUUM t")
-        (size,) = conn.execute("SELECT pg_database_size(current_database())").fetchone()
+        (size,) = (whole,) = conn.execute("SELECT pg_database_size(current_database())").fetchone()
+        if "Greenplum" in conn.execute("SELECT version()").fetchone()[0]:
+            # a function on the coordinator includes it
+            text = "SELECT pg_database_size(current_database()) AS n, generate_series(1, 1)"
+            (size,) = conn.execute(
+                f"SELECT sum(n)::int8 FROM ({text} FROM gp_dist_random('gp_id')) s"
+            ).fetchone()
+            assert size < whole
     for n, who in enumerate((dsn, of_role(dsn, PLAIN))):
         report = audited(who, tmp_path / f"{n}.gpcatalog")
-        assert report.server.database_bytes == pytest.approx(size, rel=0.01), who
+        # the server has up to 200 KB of its own files on each instance
+        files = (report.server.segments or 1) * 200_000
+        assert size - files <= report.server.database_bytes <= size, who
 
 
 @pytest.mark.parametrize("dsn", ["gp6_dsn", "gp7_dsn"], indirect=True)
