@@ -124,7 +124,9 @@ def test_a_sample_estimates_what_the_directories_hold(
     tables = {t.name: t for t in seen.tables}
     large = tables["large"]
     assert abs(large.files - of_table[roots["large"]]) <= 3 * large.files_error
-    assert 0 < large.files_error < truth["files"] / 4
+    # about 32 of its file numbers with columns are in the sample: the expected error is 2.13 / sqrt(32)
+    # = 0.38 of its files, and it has an error of 18 % itself (15 degrees of freedom): up to 4 of these
+    assert 0 < large.files_error < of_table[roots["large"]] * 2 / 3
     for name in ("middle", "small") if place.greenplum else ():
         # with fewer than 160 leaves, the sample has too few of them
         assert name not in tables or tables[name].files_error is None
