@@ -156,14 +156,12 @@ class Dialer:
                 GuardedConnection.ended = time.monotonic()
                 # before PostgreSQL 17 this setting does not exist; from 17 on only a superuser may
                 # set it
-                # it
                 self._login_triggers_off = False
         return self._verified(self._dial(options))
 
     def _dial(self, options: str) -> GuardedConnection:
         # the kernel detects a peer that is gone; GuardedConnection detects a network that drops all
         # packets
-        # everything
         alive = {
             "keepalives_idle": 30,
             "keepalives_interval": 10,

@@ -338,7 +338,7 @@ class FileSection:
             f" WHERE what = 1 GROUP BY oid ORDER BY oid) f WHERE f.oid = relation.oid AND {stored}"
         )
         found = self.writer.execute("SELECT sum(bytes) FROM listed WHERE what = 2")
-        self.database_bytes = int(found[0][0] or 0)
+        self.database_bytes = None if found[0][0] is None else int(found[0][0])
 
     def _keep_totals(self, basis: str) -> None:
         """Store totals by root, part and instance, with the forks as a separate part; files that

@@ -4,11 +4,6 @@
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class; opens no table
 -- cost: one scan of pg_class on every segment, in parallel; about 25 bytes of memory per relation there
-SELECT g.content || '/' || (
-           SELECT pg_catalog.string_agg(
-                      CASE WHEN c.relpersistence = 't' THEN '1/' ELSE '0/' END
-                      || CASE WHEN c.relfilenode = 0 THEN pg_catalog.pg_relation_filenode(c.oid) ELSE c.relfilenode END || '/'
-                      || c.oid || '/' || c.reltablespace, g.next)
-             FROM pg_catalog.pg_class c
-            WHERE c.relkind IN ('r', 'm', 'i', 't', 'S', 'o', 'b', 'M') AND c.reltablespace <> 1664) AS records
+-- include file_map_records
+           ) AS records
 -- include each_segment

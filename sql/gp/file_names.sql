@@ -4,9 +4,4 @@
 -- needs: superuser, or EXECUTE on pg_ls_dir(text) and pg_stat_file(text, boolean)
 -- locks: none
 -- cost: one directory listing and one stat per file on every segment, in parallel; about 15 bytes of memory per file there
-SELECT g.content || '/' || (
-           SELECT pg_catalog.string_agg(file || '/' || (s).size, g.next)
-             FROM (SELECT file, {stat_file}('{folder}/' || file, true) AS s
-                     FROM {list_folder}('{folder}') file WHERE file < 'u' COLLATE pg_catalog."C") stated
-            WHERE (s).size IS NOT NULL) AS records
--- include each_segment
+-- include file_names_records
