@@ -59,7 +59,8 @@ _MAP = {
     "oid": "UINTEGER",
     "tablespace": "UINTEGER",
 }
-_OWNERS = {"oid": "UINTEGER", "root": "UINTEGER", "part": "UTINYINT"}
+_OWNERS = {"oid": "UINTEGER", "owner": "UINTEGER", "part": "UTINYINT"}
+_FIRST_USER_OID = 16384  # FirstNormalObjectId of access/transam.h
 
 # a data file: t<backend>_ if the relation is temporary, the file number, the fork, and the segment
 # number of a large file or the number of a column's file
@@ -230,6 +231,27 @@ def _keep_errors(writer: Writer, share: int, *, large: bool) -> None:
     )
 
 
+def _load_owners(writer: Writer, owners: Path) -> None:
+    """Fill the temporary table file_owner from the result of the probe file_owners: oid, root and
+    part (as in the probe relation_files) of each relation.
+
+    A table that was created after the tables of the snapshot were read has itself as root.
+    """
+    do = writer.execute
+    _load(writer, "owner_read", _OWNERS, owners)
+    do(f"""
+        CREATE TEMP TABLE file_owner AS
+        SELECT oid, coalesce(r.root, top)::UINTEGER AS root, part
+          FROM (SELECT o.oid, coalesce(b.owner, o.owner, o.oid) AS top,
+                       (CASE WHEN top < {_FIRST_USER_OID} THEN 8 WHEN o.part = 4 THEN coalesce(b.part + 3, 4)
+                             ELSE o.part END)::UTINYINT AS part
+                  FROM (SELECT oid, nullif(max(owner), 0) AS owner, min(part) AS part FROM owner_read GROUP BY oid) o
+                  LEFT JOIN (FROM owner_read WHERE part IN (2, 3)) b ON o.part = 4 AND b.oid = o.owner) o
+          LEFT JOIN (SELECT oid AS top, root FROM relation) r USING (top)
+    """)
+    do("DROP TABLE owner_read")
+
+
 def load(writer: Writer, folders: Sequence[Folder], relations: Path, owners: Path) -> None:
     """Join files and relations in the temporary table numbered: the files of each file number by
     size.
@@ -242,7 +264,7 @@ def load(writer: Writer, folders: Sequence[Folder], relations: Path, owners: Pat
     """
     do = writer.execute
     _load(writer, "file_map", _MAP, relations)
-    _load(writer, "file_owner", _OWNERS, owners)
+    _load_owners(writer, owners)
     do("CREATE TEMP TABLE folder_now (tablespace UINTEGER, folder VARCHAR)")
     do(
         "CREATE TEMP TABLE file_now (tablespace UINTEGER, content SMALLINT, temp UTINYINT, node"

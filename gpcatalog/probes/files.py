@@ -258,11 +258,7 @@ class FileSection:
         return dict(found)
 
     def _summed(self) -> bool:
-        """Whether the server sums the files. Always on PostgreSQL, where this runs in a server
-        process while this program waits for other probes.
-        """
-        if not self.session.server.greenplum:
-            return True
+        """Whether the server sums the files: if there are too many names, or relations."""
         # without a number, the role may not list the directories, in either way
         if max(self.counts.values(), default=self._expected or 0) > MOST_NAMES:
             return True

@@ -1,9 +1,8 @@
 """One listing of the data directories: the files of each relation, and files without a relation.
 
-For a Greenplum cluster with few relations, names and sizes are returned and summed in this process,
-because segments take several times as long for the same sums. With many relations or segments, the
-segments sum them: sending all rows through the coordinator would take longer. PostgreSQL sums them
-in a server process while other probes run.
+With few relations, names and sizes are returned and summed in this process, because the server
+takes several times as long for the same sums. With many relations or segments, the server sums
+them: sending all rows would take longer.
 """
 
 from __future__ import annotations
@@ -127,7 +126,7 @@ class Listing:
     def read_relations(self) -> None:
         """Read which relation each file number belongs to. Raises ProbeFailed."""
         self._read_map()
-        keep(self.session, "file_owners", self._owners)
+        keep_lines(self.session, "file_owners", self._owners)
         self.seconds = time.perf_counter() - self._begun
 
     def _read_map(self) -> None:

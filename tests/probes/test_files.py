@@ -164,14 +164,12 @@ def walk(place: Place, found: Owners) -> Iterator[tuple[int, bool, int, bool, in
                     )
 
 
-def take_snapshot(place: Place, folder: Path, *, summed: bool | None = None) -> Snapshot:
+def take_snapshot(place: Place, folder: Path, *, summed: bool = False) -> Snapshot:
     """A snapshot with only the sections that files need; a complete audit takes five times as long.
 
-    summed: whether the server sums the files, as on PostgreSQL and if there are many; None: as without a
-            test
+    summed: whether the server sums the files, as if there are many
     """
     most = 0 if summed else MOST_ROWS
-    summed = not place.greenplum if summed is None else summed
     with (
         mock.patch("gpcatalog.probes.files.MOST_ROWS", most),
         connect(place.dsn) as session,
@@ -191,8 +189,7 @@ def take_snapshot(place: Place, folder: Path, *, summed: bool | None = None) -> 
 
 def compare(place: Place, conn: psycopg.Connection, folder: Path) -> int:
     """Compare every figure of the section with the directories, summed by gpcatalog and by the server; return the number of files."""
-    ways = (True, False) if place.greenplum else (True,)
-    found = {compare_with(place, conn, folder, summed=summed) for summed in ways}
+    found = {compare_with(place, conn, folder, summed=summed) for summed in (True, False)}
     assert len(found) == 1
     return found.pop()
 
@@ -473,32 +470,33 @@ HOSTILE = [
 ]
 
 
-def test_names_of_files_that_look_like_records(cluster: Place, tmp_path: Path) -> None:
-    """Files of a segment whose names contain separators, quotes or no characters of the encoding."""
-    with psycopg.connect(cluster.dsn, autocommit=True) as conn:
-        _make_greenplum(conn)
+def test_names_of_files_that_look_like_records(place: Place, tmp_path: Path) -> None:
+    """Files of an instance whose names contain separators, quotes or no characters of the encoding."""
+    with psycopg.connect(place.dsn, autocommit=True) as conn:
+        if place.greenplum:
+            _make_greenplum(conn)
         found = conn.execute("SELECT pg_relation_filepath('pg_class')").fetchone()[0]
-        before = compare(cluster, conn, tmp_path)
+        before = compare(place, conn, tmp_path)
         files = [
-            os.path.join(bytes(cluster.data[0]), os.path.dirname(found).encode(), name)
+            os.path.join(bytes(place.data[max(place.data)]), os.path.dirname(found).encode(), name)
             for name in HOSTILE
         ]
         try:
             for file in files:
                 Path(os.fsdecode(file)).write_bytes(b"x" * 77)
                 process.hand_over(Path(os.fsdecode(file)))
-            assert compare(cluster, conn, tmp_path) == before
-            assert not [o for o in orphans(cluster, tmp_path, None) if o["bytes"] == 77]
+            assert compare(place, conn, tmp_path) == before
+            assert not [o for o in orphans(place, tmp_path, False) if o["bytes"] == 77]
         finally:
             for file in files:
                 os.unlink(file)
 
 
-def test_a_segment_with_many_files_sums_them(cluster: Place, tmp_path: Path) -> None:
-    """Above a number of files, a segment does not send their names."""
+def test_a_segment_with_many_files_sums_them(place: Place, tmp_path: Path) -> None:
+    """Above a number of files, an instance does not send their names."""
     with (
         mock.patch("gpcatalog.probes.files.MOST_NAMES", 10),
-        connect(cluster.dsn) as session,
+        connect(place.dsn) as session,
         Snapshot(collect(session, tmp_path / "s.gpcatalog")) as snapshot,
     ):
         read = {
@@ -508,13 +506,13 @@ def test_a_segment_with_many_files_sums_them(cluster: Place, tmp_path: Path) -> 
     assert "file_names" not in read
 
 
-def orphans(place: Place, folder: Path, summed: bool | None) -> list[dict]:
+def orphans(place: Place, folder: Path, summed: bool) -> list[dict]:
     with take_snapshot(place, folder, summed=summed) as snapshot:
         return snapshot.rows("SELECT * FROM orphan ORDER BY content, node")
 
 
-@pytest.mark.parametrize("summed", [None, True])
-def test_orphans_and_missing_files(place: Place, tmp_path: Path, summed: bool | None) -> None:
+@pytest.mark.parametrize("summed", [False, True])
+def test_orphans_and_missing_files(place: Place, tmp_path: Path, summed: bool) -> None:
     content = max(place.data)
     with psycopg.connect(place.dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE kept (a int, t text)")
@@ -586,13 +584,13 @@ def test_orphans_and_missing_files(place: Place, tmp_path: Path, summed: bool | 
 
 @pytest.mark.parametrize("first", ["relations", "files"])
 def test_what_changes_between_relations_and_files_is_no_orphan(
-    cluster: Place, tmp_path: Path, first: str
+    place: Place, tmp_path: Path, first: str
 ) -> None:
     """Tables are dropped, rewritten and created between the two: no file is a candidate or missing."""
     rows = "AS SELECT n AS a FROM generate_series(1, 1000) n"
     with (
-        psycopg.connect(cluster.dsn, autocommit=True) as conn,
-        connect(cluster.dsn) as session,
+        psycopg.connect(place.dsn, autocommit=True) as conn,
+        connect(place.dsn) as session,
         Writer(tmp_path / "s.gpcatalog") as writer,
     ):
         conn.execute("SET client_min_messages = error")
@@ -628,7 +626,7 @@ def test_what_changes_between_relations_and_files_is_no_orphan(
     # a dropped relation keeps its empty first file until the next checkpoint
     assert kinds <= {"awaits a checkpoint"} | ({"candidate"} if first == "relations" else set())
     assert files["rewritten"] == (None, None)
-    assert files["stays"] == (3, True)
+    assert files["stays"] == (len(place.data), True)
 
 
 def test_a_listing_that_is_interrupted_ends_on_the_server(
@@ -660,26 +658,27 @@ def test_a_listing_that_is_interrupted_ends_on_the_server(
 
 
 def test_files_that_cannot_be_rechecked_have_no_age(
-    cluster: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gpcatalog.probes.listing.RECHECK_SECONDS", -1.0)
-    with psycopg.connect(cluster.dsn, autocommit=True) as conn:
+    with psycopg.connect(place.dsn, autocommit=True) as conn:
         found = conn.execute("SELECT pg_relation_filepath('pg_class')").fetchone()
     assert found is not None
-    file = (cluster.data[1] / found[0]).with_name("4000000009")
+    content = max(place.data)
+    file = (place.data[content] / found[0]).with_name("4000000009")
     file.write_bytes(b"x" * 100)
     process.hand_over(file)
     os.utime(file, (1, 1))
     try:
         with (
-            connect(cluster.dsn) as session,
+            connect(place.dsn) as session,
             Snapshot(collect(session, tmp_path / "s.gpcatalog")) as snapshot,
         ):
             (orphan,) = snapshot.rows("SELECT * FROM orphan WHERE node = 4000000009")
             note = snapshot.one("SELECT * FROM coverage WHERE probe = 'orphan_files'")
     finally:
         file.unlink()
-    assert (orphan["content"], orphan["bytes"], orphan["age_seconds"]) == (1, 100, None)
+    assert (orphan["content"], orphan["bytes"], orphan["age_seconds"]) == (content, 100, None)
     assert orphan["kind"] == "may be in use"
     assert note["status"] == "timed out"
     assert "were not read again" in note["reason"]

@@ -1,0 +1,7 @@
+-- include file_owners_head
+-- 11 heap, 12 ao_row, 13 ao_column, 14 other storage.
+-- needs: CONNECT
+-- locks: AccessShareLock on pg_class, pg_index, pg_am, pg_appendonly; opens no table
+-- cost: one scan of each of these catalogs on the coordinator; about 20 bytes of memory per relation there
+-- include file_owners_records
+-- include file_owners_auxiliary

@@ -1,0 +1,6 @@
+-- include file_owners_head
+-- 11 heap, 14 other storage.
+-- needs: CONNECT
+-- locks: AccessShareLock on pg_class, pg_index, pg_am; opens no table
+-- cost: one scan of each of these catalogs; about 20 bytes of memory per relation on the server
+-- include file_owners_records
