@@ -10,7 +10,7 @@ from pathlib import Path
 from gpcatalog.capacity.limits import FILE_BUCKETS, MIB
 from gpcatalog.model.auxiliary import LARGE
 from gpcatalog.probes.connection import ProbeFailed
-from gpcatalog.store.snapshot import Writer
+from gpcatalog.store.snapshot import Statements, Writer
 
 LISTED = {
     "what": "UTINYINT",
@@ -106,9 +106,11 @@ def _shape(columns: dict[str, str]) -> str:
     return ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
 
 
-def _load(writer: Writer, table: str, columns: dict[str, str], file: Path) -> None:
-    writer.execute(f"CREATE TEMP TABLE {table} ({_shape(columns)})")
-    writer.load_csv(f"INSERT INTO {table} SELECT * FROM {{csv}}", file, columns, longest=LINE)
+def _load(
+    work: Statements, table: str, columns: dict[str, str], file: Path, temp: str = "TEMP"
+) -> None:
+    work.execute(f"CREATE {temp} TABLE {table} ({_shape(columns)})")
+    work.load_csv(f"INSERT INTO {table} SELECT * FROM {{csv}}", file, columns, longest=LINE)
     file.unlink(missing_ok=True)
 
 
@@ -231,48 +233,44 @@ def _keep_errors(writer: Writer, share: int, *, large: bool) -> None:
     )
 
 
-def _load_owners(writer: Writer, owners: Path) -> None:
-    """Fill the temporary table file_owner from the result of the probe file_owners: oid, root and
-    part (as in the probe relation_files) of each relation.
-
-    A table that was created after the tables of the snapshot were read has itself as root.
+def _load_owners(work: Statements, owners: Path) -> None:
+    """Fill the temporary table file_owner from the result of the probe file_owners: oid, table
+    (that the relation belongs to) and part (as in the probe relation_files) of each relation.
     """
-    do = writer.execute
-    _load(writer, "owner_read", _OWNERS, owners)
-    do(f"""
+    _load(work, "owner_read", _OWNERS, owners)
+    work.execute(f"""
         CREATE TEMP TABLE file_owner AS
-        SELECT oid, coalesce(r.root, top)::UINTEGER AS root, part
-          FROM (SELECT o.oid, coalesce(b.owner, o.owner, o.oid) AS top,
-                       (CASE WHEN top < {_FIRST_USER_OID} THEN 8 WHEN o.part = 4 THEN coalesce(b.part + 3, 4)
-                             ELSE o.part END)::UTINYINT AS part
-                  FROM (SELECT oid, nullif(max(owner), 0) AS owner, min(part) AS part FROM owner_read GROUP BY oid) o
-                  LEFT JOIN (FROM owner_read WHERE part IN (2, 3)) b ON o.part = 4 AND b.oid = o.owner) o
-          LEFT JOIN (SELECT oid AS top, root FROM relation) r USING (top)
+        SELECT o.oid, coalesce(b.owner, o.owner, o.oid) AS "table",
+               (CASE WHEN "table" < {_FIRST_USER_OID} THEN 8 WHEN o.part = 4 THEN coalesce(b.part + 3, 4)
+                     ELSE o.part END)::UTINYINT AS part
+          FROM (SELECT oid, nullif(max(owner), 0) AS owner, min(part) AS part FROM owner_read GROUP BY oid) o
+          LEFT JOIN (FROM owner_read WHERE part IN (2, 3)) b ON o.part = 4 AND b.oid = o.owner
     """)
-    do("DROP TABLE owner_read")
+    work.execute("DROP TABLE owner_read")
 
 
-def load(writer: Writer, folders: Sequence[Folder], relations: Path, owners: Path) -> None:
-    """Join files and relations in the temporary table numbered: the files of each file number by
-    size.
+def load(work: Statements, folders: Sequence[Folder], relations: Path, owners: Path) -> None:
+    """Join files and relations in the table file_number of the database `memory`: the files of each
+    file number by size.
 
-    Columns: tablespace, content, temp, node, fork, bucket (of FILE_BUCKETS), files, bytes; oid,
-    root and part of the relation. oid is NULL if no row of pg_class has the file number, part is
-    NULL if the coordinator does not have the relation, bucket is NULL if the relation has no file.
+    Columns: tablespace, content, temp, node, fork, bucket (of FILE_BUCKETS), files, bytes; oid of
+    the relation, table that it belongs to, and its part. oid is NULL if no row of pg_class has the
+    file number, part is NULL if the coordinator does not have the relation, bucket is NULL if the
+    relation has no file.
 
-    relations, owners: rows of the probes file_map and file_owners
+    work: of Writer.another; relations, owners: rows of the probes file_map and file_owners
     """
-    do = writer.execute
-    _load(writer, "file_map", _MAP, relations)
-    _load_owners(writer, owners)
-    do("CREATE TEMP TABLE folder_now (tablespace UINTEGER, folder VARCHAR)")
+    do = work.execute
+    _load(work, "file_map", _MAP, relations)
+    _load_owners(work, owners)
+    do("CREATE TABLE folder_read (tablespace UINTEGER, folder VARCHAR)")
     do(
         "CREATE TEMP TABLE file_now (tablespace UINTEGER, content SMALLINT, temp UTINYINT, node"
         " UINTEGER, fork BOOLEAN, bucket UTINYINT, size BIGINT)"
     )
     for folder in folders:
-        do("INSERT INTO folder_now VALUES (?, ?)", [folder.tablespace, folder.name])
-        writer.load_csv(
+        do("INSERT INTO folder_read VALUES (?, ?)", [folder.tablespace, folder.name])
+        work.load_csv(
             f"INSERT INTO file_now SELECT {folder.tablespace}, content, temp, node, fork, {_BUCKET},"
             f" size FROM ({READ})",
             folder.file,
@@ -280,28 +278,40 @@ def load(writer: Writer, folders: Sequence[Folder], relations: Path, owners: Pat
             longest=LINE,
         )
     do(
-        "CREATE TEMP TABLE numbered (tablespace UINTEGER, content SMALLINT, temp UTINYINT, node"
+        "CREATE TABLE file_number (tablespace UINTEGER, content SMALLINT, temp UTINYINT, node"
         " UINTEGER, fork BOOLEAN, bucket UTINYINT, files UINTEGER, bytes BIGINT, oid UINTEGER,"
-        " root UINTEGER, part UTINYINT)"
+        ' "table" UINTEGER, part UTINYINT)'
     )
     # one instance after the other needs less memory
     for (content,) in do(
         "SELECT content FROM file_now UNION SELECT content FROM file_map ORDER BY content"
     ):
         do(f"""
-            INSERT INTO numbered
+            INSERT INTO file_number
             SELECT tablespace, {content}, temp, node, coalesce(fork, false), bucket, coalesce(files, 0), coalesce(bytes, 0),
-                   oid, root, part
+                   oid, "table", part
               FROM (SELECT tablespace, temp, node, fork, bucket, count(*) AS files, sum(size) AS bytes
                       FROM file_now WHERE content = {content} GROUP BY ALL)
               FULL JOIN (SELECT tablespace, temp, node, max(oid) AS oid FROM file_map
-                          WHERE content = {content} AND node > 0 AND tablespace IN (SELECT tablespace FROM folder_now)
+                          WHERE content = {content} AND node > 0 AND tablespace IN (SELECT tablespace FROM folder_read)
                           GROUP BY ALL)
                    USING (tablespace, temp, node)
               LEFT JOIN file_owner USING (oid)
         """)
     for table in ("file_map", "file_owner", "file_now"):
         do(f"DROP TABLE {table}")
+
+
+def name_roots(writer: Writer) -> None:
+    """Create the temporary views numbered, which is file_number with the root of each table, and
+    folder_now. A table that was created after those of the snapshot were read is its own root.
+    """
+    writer.execute(
+        'CREATE TEMP VIEW numbered AS SELECT n.* EXCLUDE ("table"), coalesce(r.root, n."table")'
+        ' AS root FROM memory.file_number n LEFT JOIN (SELECT oid AS "table", root FROM'
+        ' w.relation) r USING ("table")'
+    )
+    writer.execute("CREATE TEMP VIEW folder_now AS FROM memory.folder_read")
 
 
 def add_up(writer: Writer, block: int) -> None:

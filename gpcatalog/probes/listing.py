@@ -87,6 +87,9 @@ class Listing:
         self._session: Session | None = None
         self._thread: threading.Thread | None = None
         self._failed: Exception | None = None
+        self._loading = writer.another()
+        self._relations_read = threading.Event()
+        self._stopped = False
 
     @property
     def probe(self) -> str:
@@ -104,33 +107,49 @@ class Listing:
             self._thread = threading.Thread(target=self._run, args=(separate_session,), daemon=True)
             self._thread.start()
         try:
-            if not self.summed:
-                self.read_relations()
+            if not self.summed and (separate_session is None or self._both_at_once):
+                self.read_relations(self.session)
             if separate_session is None:
                 self.read_files(self.session)
+                self.join()
         except ProbeFailed as e:
             self._failed = e
         except BaseException:
             self.stop()
             raise
+        finally:
+            self._relations_read.set()
 
     def _run(self, session: Session) -> None:
         try:
+            if not self.summed and not self._both_at_once:
+                self.read_relations(session)
             self.read_files(session)
+            session.close()
+            self._relations_read.wait()
+            if self._failed is None and not self._stopped:
+                self.join()
         # any error is raised by `end`: an incomplete listing is not used
         except Exception as e:
             self._failed = e
         finally:
             session.close()
 
-    def read_relations(self) -> None:
+    @property
+    def _both_at_once(self) -> bool:
+        """Whether the relations are read during the listing, in the session of the other probes: on
+        segments, the listing takes longer than these.
+        """
+        return self.session.server.greenplum
+
+    def read_relations(self, session: Session) -> None:
         """Read which relation each file number belongs to. Raises ProbeFailed."""
-        self._read_map()
-        keep_lines(self.session, "file_owners", self._owners)
+        self._read_map(session)
+        keep_lines(session, "file_owners", self._owners)
         self.seconds = time.perf_counter() - self._begun
 
-    def _read_map(self) -> None:
-        keep_lines(self.session, "file_map", self._map, contents=EVERYWHERE)
+    def _read_map(self, session: Session) -> None:
+        keep_lines(session, "file_map", self._map, contents=EVERYWHERE)
 
     def read_files(self, session: Session) -> None:
         """Read the files of all tablespaces. Raises ProbeFailed."""
@@ -151,6 +170,14 @@ class Listing:
             self.folders.append(file_sums.Folder(place["folder"], int(place["tablespace"]), file))
         self.seconds = time.perf_counter() - self._begun
 
+    def join(self) -> None:
+        """Join the files and their relations, if names were returned. Raises CatalogError if the
+        disk is full.
+        """
+        if not self.summed:
+            file_sums.load(self._loading, self.folders, self._map, self._owners)
+            self.seconds = time.perf_counter() - self._begun
+
     def end(self) -> None:
         """Wait for the end of the listing. Raises its errors."""
         if self._thread is not None:
@@ -160,8 +187,11 @@ class Listing:
 
     def stop(self) -> None:
         """Ask the server to cancel the listing, and wait up to 2 seconds; never raises."""
+        self._stopped = True
+        self._relations_read.set()
         if self._session is not None and self._thread is not None and self._thread.is_alive():
             self._session.cancel()
+            self._loading.interrupt()
             self._thread.join(2)
 
     def load(self) -> None:
@@ -171,7 +201,7 @@ class Listing:
         if self.summed:
             file_sums.load_sums(self.writer, self.folders)
         else:
-            file_sums.load(self.writer, self.folders, self._map, self._owners)
+            file_sums.name_roots(self.writer)
             file_sums.add_up(self.writer, self.session.facts["block_size"])
 
     def find_orphans(self) -> bool:
@@ -233,5 +263,5 @@ class Listing:
 
         Raises ProbeFailed.
         """
-        self._read_map()
+        self._read_map(self.session)
         return file_sums.moved(self.writer, self._map)

@@ -108,7 +108,85 @@ def _csv(value: Any) -> str:
 LEAST_MEMORY = 64
 
 
-class Writer:
+class _Memory:
+    """MB that DuckDB may use, shared by all connections of a Writer."""
+
+    def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
+        self.now, self._most = LEAST_MEMORY, _memory_limit(db)
+        self._set(db)
+
+    def double(self, db: duckdb.DuckDBPyConnection) -> None:
+        """Allow twice as much. Raises the current OutOfMemoryException at the default limit."""
+        if self.now >= self._most:
+            raise
+        self.now = min(2 * self.now, self._most)
+        self._set(db)
+
+    def _set(self, db: duckdb.DuckDBPyConnection) -> None:
+        db.execute(f"SET memory_limit = '{self.now}MB'")
+
+
+class Statements:
+    """Executes statements in the databases of a Writer, in one thread.
+
+    target: the snapshot that is being written, named in errors
+    """
+
+    _db: duckdb.DuckDBPyConnection
+    _memory: _Memory
+    target: Path
+
+    def interrupt(self) -> None:
+        """End the statement that runs in another thread; never raises."""
+        with contextlib.suppress(Exception):
+            self._db.interrupt()
+
+    def load_csv(
+        self, statement: str, file: Path, columns: dict[str, str], *, longest: int = 16 << 20
+    ) -> None:
+        """Run `statement` (an INSERT); `{csv}` is replaced by the rows of a CSV file in the format
+        of PostgreSQL's COPY.
+
+        longest: maximum bytes of a line; this part of the file is in memory, and at least 4 MB
+        """
+        shape = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
+        source = (
+            f"read_csv('{str(file).replace(chr(39), chr(39) * 2)}', columns={{{shape}}},"
+            " header=false, delim=',', quote='\"', escape='\"', "
+            "nullstr='', allow_quoted_nulls=false, auto_detect=false, parallel=false,"
+            f" max_line_size={longest}, buffer_size={max(4 << 20, longest)}, "
+            "new_line='\\n')"  # not detected automatically: a name can contain a carriage return
+        )
+        self._do(lambda: self._db.execute(statement.format(csv=source)))
+
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run one statement and return its rows."""
+        rows: list[tuple[Any, ...]] = self._do(
+            lambda: self._db.execute(statement, list(parameters)).fetchall()
+        )
+        return rows
+
+    def _do(self, action: Any) -> Any:
+        """Run the action; repeat it with twice the memory if it was not enough. Raises
+        CatalogError.
+        """
+        try:
+            while True:
+                try:
+                    return action()
+                except duckdb.OutOfMemoryException:
+                    self._memory.double(self._db)
+        except (
+            duckdb.IOException,
+            duckdb.OutOfMemoryException,
+            duckdb.FatalException,
+            duckdb.TransactionException,
+            OSError,
+        ) as e:
+            raise _disk_error(self.target, e) from None
+
+
+class Writer(Statements):
     """Writes a snapshot with a temporary name in the folder of the target; `finish` renames it.
 
     Rows are collected in a work file. The draft is written at the end in one step, packed, without
@@ -119,7 +197,6 @@ class Writer:
         self._named = target
         target = regular(target)
         self.target = target
-        self._memory = LEAST_MEMORY
         self._draft = target.with_name(f".{target.name}.{me()}.{secrets.token_hex(3)}.partial")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -132,8 +209,7 @@ class Writer:
                     "temp_directory": str(self.scratch("spill")),
                 },
             )
-            self._most_memory = _memory_limit(self._db)
-            self._db.execute(f"SET memory_limit = '{self._memory}MB'")
+            self._memory = _Memory(self._db)
             self._db.execute(f"ATTACH {_sql_path(self.scratch('work'))} AS w")
             self._db.execute("USE w")
             self._db.execute(
@@ -147,6 +223,16 @@ class Writer:
         except Interrupted:
             self.abandon()
             raise
+
+    def another(self) -> Statements:
+        """Statements that another thread may execute at the same time.
+
+        The tables that they create are in the database `memory`, and disappear with the draft.
+        """
+        found = Statements()
+        found.target, found._memory, found._db = self.target, self._memory, self._db.cursor()
+        found.execute("USE memory")
+        return found
 
     def scratch(self, name: str) -> Path:
         """The path of a temporary file next to the draft, which is removed with the draft."""
@@ -180,53 +266,6 @@ class Writer:
             name: kind
             for _, name, kind, *_ in self._db.execute(f"PRAGMA table_info('{table}')").fetchall()
         }
-
-    def load_csv(
-        self, statement: str, file: Path, columns: dict[str, str], *, longest: int = 16 << 20
-    ) -> None:
-        """Run `statement` (an INSERT); `{csv}` is replaced by the rows of a CSV file in the format
-        of PostgreSQL's COPY.
-
-        longest: maximum bytes of a line; this part of the file is in memory, and at least 4 MB
-        """
-        shape = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
-        source = (
-            f"read_csv('{str(file).replace(chr(39), chr(39) * 2)}', columns={{{shape}}},"
-            " header=false, delim=',', quote='\"', escape='\"', "
-            "nullstr='', allow_quoted_nulls=false, auto_detect=false, parallel=false,"
-            f" max_line_size={longest}, buffer_size={max(4 << 20, longest)}, "
-            "new_line='\\n')"  # not detected automatically: a name can contain a carriage return
-        )
-        self._do(lambda: self._db.execute(statement.format(csv=source)))
-
-    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Run one statement against the draft."""
-        rows: list[tuple[Any, ...]] = self._do(
-            lambda: self._db.execute(statement, list(parameters)).fetchall()
-        )
-        return rows
-
-    def _do(self, action: Any) -> Any:
-        """Run the action; repeat it with twice the memory if it was not enough. Raises
-        CatalogError.
-        """
-        try:
-            while True:
-                try:
-                    return action()
-                except duckdb.OutOfMemoryException:
-                    if self._memory >= self._most_memory:
-                        raise
-                    self._memory = min(2 * self._memory, self._most_memory)
-                    self._db.execute(f"SET memory_limit = '{self._memory}MB'")
-        except (
-            duckdb.IOException,
-            duckdb.OutOfMemoryException,
-            duckdb.FatalException,
-            duckdb.TransactionException,
-            OSError,
-        ) as e:
-            raise _disk_error(self.target, e) from None
 
     def finish(self) -> Path:
         """Close the draft and rename it to the target, atomically. Returns the target."""

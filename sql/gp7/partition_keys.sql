@@ -22,10 +22,11 @@ SELECT DISTINCT ON (t.root, t.level)
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
             ORDER BY k), ', ') AS key,
        pg_catalog.array_to_string(ARRAY(
-           SELECT COALESCE(b.name, pg_catalog.format_type(a.atttypid, a.atttypmod), '')
+           SELECT COALESCE(CASE WHEN (SELECT y.typtype FROM pg_catalog.pg_type y WHERE y.oid = a.atttypid) = 'd'
+                                THEN (SELECT b.name FROM base_type b WHERE b.oid = a.atttypid) END,
+                           pg_catalog.format_type(a.atttypid, a.atttypmod), '')
              FROM pg_catalog.generate_series(0, pt.partnatts - 1) k
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
-             LEFT JOIN base_type b ON b.oid = a.atttypid
             ORDER BY k), ', ') AS key_types,
        EXISTS (SELECT 1 FROM pg_catalog.gp_partition_template g WHERE g.relid = t.root AND g.level = t.level) AS has_template
   FROM tree t JOIN pg_catalog.pg_partitioned_table pt ON pt.partrelid = t.oid

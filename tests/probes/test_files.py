@@ -29,7 +29,7 @@ from gpcatalog.probes.collect import Collector, collect
 from gpcatalog.probes.connection import GuardedConnection, Session, Timeouts, connect
 from gpcatalog.probes.files import FileSection
 from gpcatalog.probes.listing import MOST_ROWS, Listing
-from gpcatalog.store.snapshot import Snapshot, Writer
+from gpcatalog.store.snapshot import Snapshot, Statements, Writer
 from tests.conftest import fresh_database
 
 NAME = re.compile(r"(?P<temp>t[0-9]*_)?(?P<node>[0-9]+)(?P<fork>_(fsm|vm|init))?(\.[0-9]+)?")
@@ -605,13 +605,14 @@ def test_what_changes_between_relations_and_files_is_no_orphan(
         # otherwise, all of these files would be too young
         now = {**now, "clock": now["clock"] + 86400, "oldest": None}
         listing = Listing(session, writer, now, summed=False)
-        reads = [listing.read_relations, lambda: listing.read_files(session)]
+        reads = [lambda: listing.read_relations(session), lambda: listing.read_files(session)]
         for n, read in enumerate(reads if first == "relations" else reads[::-1]):
             read()
             if n == 0:
                 conn.execute("DROP TABLE dropped")
                 conn.execute("VACUUM FULL rewritten")
                 conn.execute(f"CREATE TABLE created {rows}".encode())
+        listing.join()
         assert section.from_directories(listing)
         listed = writer.execute(
             "SELECT count(*) FROM numbered WHERE (oid IS NULL) <> (bucket IS NULL)"
@@ -639,11 +640,12 @@ def test_a_listing_that_is_interrupted_ends_on_the_server(
         begun.set()
         session.query("SELECT pg_catalog.pg_sleep(86400)")
 
-    def interrupted(listing: Listing) -> None:
+    def interrupted(listing: Listing, session: Session) -> None:
         begun.wait()
         time.sleep(0.2)  # the statement is running
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(Listing, "_both_at_once", True)  # as on Greenplum
     monkeypatch.setattr(Listing, "read_files", endless)
     monkeypatch.setattr(Listing, "read_relations", interrupted)
     limits = Timeouts(statement_ms=86_400_000)
@@ -655,6 +657,46 @@ def test_a_listing_that_is_interrupted_ends_on_the_server(
         listing._thread.join(60)
         assert not listing._thread.is_alive()  # the statement would take a day
         writer.abandon()
+
+
+def test_a_join_that_is_interrupted_ends(
+    pg_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After an error in the main thread, the statements of the other thread end."""
+    begun = threading.Event()
+
+    def endless(work: Statements, *_: object) -> None:
+        begun.set()
+        work.execute("SELECT count(*) FROM range(10_000_000_000) a, range(10_000_000_000) b")
+
+    monkeypatch.setattr("gpcatalog.probes.file_sums.load", endless)
+    with connect(pg_dsn) as session, Writer(tmp_path / "s.gpcatalog") as writer:
+        listing = Listing(session, writer, {}, summed=False)
+        listing.begin(session.fresh())
+        assert begun.wait(60)
+        time.sleep(0.2)  # the statement is running
+        listing.stop()
+        assert listing._thread is not None
+        assert not listing._thread.is_alive()  # the statement would take years
+        writer.abandon()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_during_the_join_is_one_error(
+    pg_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error of the other thread is that of the command."""
+
+    def full(work: Statements, *_: object) -> None:
+        work._do(lambda: os.truncate("/dev/full/x", 0))
+
+    monkeypatch.setattr("gpcatalog.probes.file_sums.load", full)
+    with (
+        connect(pg_dsn) as session,
+        pytest.raises(CatalogError, match=r"cannot write .*s\.gpcatalog"),
+    ):
+        collect(session, tmp_path / "s.gpcatalog")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_files_that_cannot_be_rechecked_have_no_age(
