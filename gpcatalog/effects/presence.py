@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.extensions import TYPES
 from gpcatalog.effects.handlers.registry import HANDLERS, MINOR, NO_EFFECT
 from gpcatalog.effects.keys import fold, qualified
 
@@ -36,10 +37,6 @@ _LISTS: dict[str, tuple[str, tuple[str, ...]]] = {
 _INFORMATION = frozenset(
     "tables views sequences schemata columns table_constraints".split()
 )  # views of information_schema
-# types of the extensions that create no relations; those of btree_gist begin with gbtreekey
-_EXTENDED = frozenset(
-    "citext hstore ghstore ltree lquery ltxtquery ltree_gist gtrgm gbtreekey4 gbtreekey8 gbtreekey16 gbtreekey32".split()
-)
 _SCHEMA = ("nspname", "schemaname", "table_schema", "schema_name", "sequence_schema")
 _TABLE = ("relname", "table_name", "conrelid", "attrelid")
 _DUPLICATES = frozenset(
@@ -131,12 +128,7 @@ class Presence:
         """
         state = self.state
         unread = state.existing is not None or state.opaque or state.extended
-        if (
-            unread
-            or state.may_be_created_by_code(name)
-            or name.startswith("pg_")
-            or name in _EXTENDED
-        ):
+        if unread or state.may_be_created_by_code(name) or name.startswith("pg_") or name in TYPES:
             raise Unknown(f"whether {name} exists")
         return False
 

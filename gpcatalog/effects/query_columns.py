@@ -13,64 +13,38 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.expansion import catalog_type
+from gpcatalog.effects.from_functions import columns_of_call, function_name, written_columns
+from gpcatalog.effects.function_types import (
+    INTEGERS,
+    PREDICATES,
+    function_result,
+    operator_result,
+    special_result,
+)
+from gpcatalog.effects.function_types import (
+    UNKNOWN as UNKNOWN_CONSTANT,
+)
 from gpcatalog.effects.keys import Column, fold
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
 
-Scope = dict[str, list[Column]]  # columns of each item in FROM, by its name or alias
 
-_TEXTS = frozenset(("text", "varchar", "bpchar"))
+class Scope(dict[str, list[Column]]):
+    """Columns of each item in FROM, by its name or alias.
+
+    outer: those of the query around this one; queries: those of WITH
+    """
+
+    outer: Scope | None = None
+    queries: Scope | None = None
+
+
 _DIGITS = 100  # more than any int8 has, with 0b and underscores
-_INTEGERS = ("int2", "int4", "int8")
-_NILADIC = {
-    "CURRENT_DATE": "date",
-    "CURRENT_TIMESTAMP": "timestamptz",
-    "LOCALTIMESTAMP": "timestamp",
-    "CURRENT_TIME": "timetz",
-    "LOCALTIME": "time",
-}
-_FUNCTIONS = {
-    **dict.fromkeys(
-        ("now", "clock_timestamp", "statement_timestamp", "transaction_timestamp", "to_timestamp"),
-        "timestamptz",
-    ),
-    **dict.fromkeys(("count", "row_number", "rank", "dense_rank", "nextval"), "int8"),
-    **dict.fromkeys(
-        (
-            "lower",
-            "upper",
-            "to_char",
-            "md5",
-            "concat",
-            "replace",
-            "btrim",
-            "ltrim",
-            "rtrim",
-            "string_agg",
-            "split_part",
-        ),
-        "text",
-    ),
-    **dict.fromkeys(("length", "char_length", "octet_length", "strpos"), "int4"),
-    "to_date": "date",
-    "random": "float8",
-}
-
-_SUMS = {  # by the type of the argument
-    "sum": (
-        {"int2": "int8", "int4": "int8", "int8": "numeric"}
-        | {t: t for t in ("numeric", "float4", "float8", "interval", "money")}
-    ),
-    "avg": (
-        dict.fromkeys((*_INTEGERS, "numeric"), "numeric")
-        | {
-            "float4": "float8",
-            "float8": "float8",
-            "interval": "interval",
-        }
-    ),
-}
+# functions that return the row type of their first argument
+_OF_ROW_TYPE = frozenset(
+    f"{json}_populate_{what}" for json in ("json", "jsonb") for what in ("record", "recordset")
+)
 
 
 def width(state: SchemaState, query: exp.Expression) -> int | None:
@@ -91,11 +65,17 @@ def width(state: SchemaState, query: exp.Expression) -> int | None:
 
 
 def columns_of(
-    state: SchemaState, query: exp.Expression, outer: Scope | None = None
+    state: SchemaState,
+    query: exp.Expression,
+    queries: Scope | None = None,
+    around: Scope | None = None,
 ) -> list[Column]:
-    """Columns of a query; an unknown type is "". Raises Unknown if even their number is unknown."""
+    """Columns of a query; an unknown type is "". Raises Unknown if even their number is unknown.
+
+    queries: those of WITH; around: the items before a LATERAL query
+    """
     with_ = query.args.get("with_")
-    known: Scope = dict(outer or {})
+    known = Scope(queries or {})
     for cte in with_.expressions if with_ is not None else ():
         name, given = _alias(cte.args.get("alias"))
         body = cte.this
@@ -103,11 +83,11 @@ def columns_of(
             body = body.this
         known[name] = _named(columns_of(state, body, known), given)
     if isinstance(query, exp.Subquery):
-        return columns_of(state, query.this, known)
+        return columns_of(state, query.this, known, around)
     if isinstance(query, exp.Union | exp.Except | exp.Intersect):
         left, right = (
-            columns_of(state, query.this, known),
-            columns_of(state, query.expression, known),
+            columns_of(state, query.this, known, around),
+            columns_of(state, query.expression, known, around),
         )
         return [
             (
@@ -119,14 +99,14 @@ def columns_of(
         ]
     if isinstance(query, exp.Values):
         return [
-            replace(_typed(state, value, {}), name=f"column{i}")
+            replace(_typed(state, value, Scope()), name=f"column{i}")
             for i, value in enumerate(query.expressions[0].expressions, 1)
         ]
     if isinstance(query, gx.TableQuery):
         return _table(state, query.this, known)
     if not isinstance(query, exp.Select):
         raise Unknown("columns of the query")
-    scope, items = _scope(state, query, known)
+    scope, items = _scope(state, query, known, around)
     found: list[Column] = []
     for target in query.expressions:
         if isinstance(target, exp.Star):
@@ -178,12 +158,13 @@ def _table(state: SchemaState, node: exp.Expression, known: Scope) -> list[Colum
 
 
 def _scope(
-    state: SchemaState, query: exp.Select, known: Scope
+    state: SchemaState, query: exp.Select, known: Scope, around: Scope | None
 ) -> tuple[Scope, list[list[Column] | None]]:
     """The columns by the name of their item in FROM, and the columns of each item between commas;
     None for an unknown item.
     """
-    scope: Scope = {}
+    scope = Scope()
+    scope.outer, scope.queries = around, known
     from_ = query.args.get("from_")
     items = [_item(state, from_.this, known, scope)] if from_ is not None else []
     for join in query.args.get("joins") or ():
@@ -202,7 +183,10 @@ def _item(
     unknown.
     """
     name, given = _alias(node.args.get("alias"))
-    if isinstance(node, gx.JoinedTable):
+    if isinstance(node, gx.FromItem) and isinstance(node.this, exp.Subquery):  # LATERAL
+        name, given = _alias(node.this.args.get("alias"))
+        columns: list[Column] | None = columns_of(state, node.this.this, known, scope)
+    elif isinstance(node, gx.JoinedTable):
         columns = _item(state, node.this, known, scope)
         for join in node.args["joins"]:
             columns = _joined(columns, _item(state, join.this, known, scope), join)
@@ -214,7 +198,7 @@ def _item(
     elif isinstance(node, gx.FromItem) and isinstance(node.this, exp.Table | gx.RelationName):
         columns = _lookup(state, node.this, known)
     elif isinstance(node, gx.FromItem):
-        columns, name = _call(state, node, name)
+        columns, name = _call(state, node, name, scope)
     else:
         columns = None
     if columns is not None and given:
@@ -290,33 +274,87 @@ def _table_named(schema: str, name: str) -> exp.Table:
     )
 
 
-def _call(state: SchemaState, item: exp.Expression, alias: str) -> tuple[list[Column] | None, str]:
+def _call(
+    state: SchemaState, item: exp.Expression, alias: str, scope: Scope
+) -> tuple[list[Column] | None, str]:
     """The columns of a function call in FROM, None if they are unknown, and the name of the
     item.
     """
     node = item.this
-    if not isinstance(node, exp.Anonymous | gx.FunctionCall):
-        return None, alias
-    plain = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this)
-    name = plain.rpartition(".")[2].strip('"')
-    name = name if '"' in plain else name.lower()
     columns: list[Column] | None = None
-    if item.args.get("definitions"):
-        columns = [
-            Column(fold(d.this), *catalog_type(d.args["kind"])) for d in item.args["definitions"]
+    if isinstance(node, gx.RowsFrom):
+        names = [_function(one.this) for one in node.expressions]
+        if len(names) == 1 and alias:
+            names = [alias]
+        alias = alias or names[0]
+        each = [
+            _columns_of_call(state, one.this, name, scope, one.args.get("definitions"))
+            for one, name in zip(node.expressions, names, strict=True)
         ]
-    elif name in state.routines:
-        columns = _result(state, name, alias or name)
-    elif plain.lower().removeprefix("pg_catalog.") == "generate_series":
-        columns = [
-            Column(
-                alias or name,
-                _series([_typed(state, value, {}).type for value in node.expressions]),
-            )
-        ]
+        if None not in each:
+            columns = [column for one in each for column in one or ()]
+    elif isinstance(node, exp.Anonymous | gx.FunctionCall):
+        alias = alias or _function(node)
+        columns = _columns_of_call(state, node, alias, scope, item.args.get("definitions"))
+    else:
+        columns = written_columns(node)
     if columns is not None and item.args.get("ordinality"):
         columns = [*columns, Column("ordinality", "int8")]
-    return columns, alias or name
+    return columns, alias
+
+
+def _function(node: exp.Expression) -> str:
+    """The name of a called function, without schema."""
+    plain = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this)
+    name = plain.rpartition(".")[2].strip('"')
+    return name if '"' in plain else name.lower()
+
+
+def _columns_of_call(
+    state: SchemaState,
+    node: exp.Expression,
+    alias: str,
+    scope: Scope,
+    definitions: list[exp.Expression] | None,
+) -> list[Column] | None:
+    """The columns of a function call; None if they are unknown. alias: of the item in FROM, or the
+    name of the function.
+    """
+    if definitions:
+        return [Column(fold(d.this), *catalog_type(d.args["kind"])) for d in definitions]
+    name = _function(node)
+    if name in state.routines:
+        return _result(state, name, alias)
+    if function_name(node).removeprefix("pg_catalog.") != name:
+        return None  # in another schema
+    if name in _OF_ROW_TYPE and node.expressions:
+        return _of_row_type(state, node.expressions[0])
+    return columns_of_call(
+        name,
+        node.expressions,
+        alias,
+        lambda value: _built_in(state, _typed(state, value, scope).type),
+        state.edition.base,
+    )
+
+
+def _built_in(state: SchemaState, kind: str) -> str:
+    """The type if it is one of the server's own, else ""."""
+    return "" if kind and state.types.outer_name(kind) else kind
+
+
+def _of_row_type(state: SchemaState, given: exp.Expression) -> list[Column] | None:
+    """The columns of the table whose row type a value is cast to, as in NULL::t."""
+    kind = given.args["to"].args.get("kind") if isinstance(given, exp.Cast) else None
+    if not isinstance(kind, exp.Dot | exp.Identifier):
+        return None
+    path = [
+        part.strip('"') if part.startswith('"') else part.lower()
+        for part in kind.sql("greenplum").split(".")
+    ]
+    if len(path) > 2:
+        return None
+    return _lookup(state, _table_named(path[0] if len(path) == 2 else "", path[-1]), Scope())
 
 
 def _result(state: SchemaState, name: str, alias: str) -> list[Column] | None:
@@ -325,22 +363,11 @@ def _result(state: SchemaState, name: str, alias: str) -> list[Column] | None:
     if given is None or given.record:
         return None
     if given.table is not None:
-        return _lookup(state, _table_named(*given.table), {})
+        return _lookup(state, _table_named(*given.table), Scope())
     if len(given.columns) == 1 and not given.columns[0].name:
         return [replace(given.columns[0], name=alias)]
     # parameters without a name are numbered
     return [c if c.name else replace(c, name=f"column{i}") for i, c in enumerate(given.columns, 1)]
-
-
-def _series(types: list[str]) -> str:
-    """The type that generate_series() returns for arguments of these types; "" if it is unknown."""
-    if types and all(t in _INTEGERS for t in types):
-        return "int8" if "int8" in types else "int4"
-    return (
-        types[0]
-        if types[:1] == types[1:2] and types[:1] in (["timestamp"], ["timestamptz"])
-        else ""
-    )
 
 
 def _joined(
@@ -374,15 +401,15 @@ def _lookup(state: SchemaState, node: exp.Expression, known: Scope) -> list[Colu
 
 def _arithmetic(node: exp.Expression, left: str, right: str) -> str:
     """The type of left + right, left - right and so on; "" if it is unknown."""
-    if left in _INTEGERS and right in _INTEGERS:
-        return max(left, right, key=_INTEGERS.index)
+    if left in INTEGERS and right in INTEGERS:
+        return max(left, right, key=INTEGERS.index)
     if not left or not right or isinstance(node, exp.Mod):
         return (
             "numeric"
-            if {left, right} <= {"numeric", *_INTEGERS} and "numeric" in (left, right)
+            if {left, right} <= {"numeric", *INTEGERS} and "numeric" in (left, right)
             else ""
         )
-    numbers = {"numeric", "float4", "float8", *_INTEGERS}
+    numbers = {"numeric", "float4", "float8", *INTEGERS}
     if left in numbers and right in numbers:
         return (
             "numeric"
@@ -442,13 +469,38 @@ def _typed(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
         return Column(kind, kind, typmod)
     if isinstance(node, exp.Literal):
         return Column("?column?", _literal_type(state, node))
+    if isinstance(node, exp.Subquery):
+        try:
+            return columns_of(state, node, scope.queries, scope)[0]
+        except Unknown:
+            return Column("?column?", "")
+    if isinstance(node, gx.Predicate | gx.SubqueryComparison):
+        words = str(node.args.get("words") or "")
+        return Column(
+            "exists" if words == "EXISTS" else "?column?", "bool" if words in PREDICATES else ""
+        )
     if isinstance(node, _TRUTHS):
         return Column("bool" if isinstance(node, exp.Boolean) else "?column?", "bool")
     if isinstance(node, exp.Count):
         return Column("count", "int8")
     if isinstance(node, gx.SpecialCall):
-        word = str(node.this).upper()
-        return Column(word.lower(), _NILADIC.get(word, ""))
+        values = [part for part in node.expressions if not isinstance(part, gx.Words)]
+        name, kind = special_result(
+            str(node.this).upper(),
+            next((str(part.this) for part in node.expressions if isinstance(part, gx.Words)), ""),
+            [_typed(state, value, scope).type for value in values],
+            state.edition.base,
+        )
+        return Column(name, kind)
+    if isinstance(node, exp.Anonymous | gx.FunctionCall):
+        return _call_result(state, node, scope)
+    if isinstance(node, exp.Case):
+        return _case(state, node, scope)
+    return _operation(state, node, scope)
+
+
+def _operation(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
+    """The column of an operator or an array."""
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Mod | exp.Div):
         left, right = (
             _typed(state, node.this, scope).type,
@@ -459,24 +511,29 @@ def _typed(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
         if isinstance(node.this, exp.Literal) and not node.this.is_string:
             return Column("?column?", _literal_type(state, node.this, sign=-1))
         return Column("?column?", _typed(state, node.this, scope).type)
-    if isinstance(node, gx.ArrayValue) and not node.args.get("query"):
+    if isinstance(node, gx.ArrayValue) and node.args.get("query"):
+        return Column("array", "_array")
+    if isinstance(node, gx.ArrayValue):
         each = {
             "" if isinstance(value, gx.ArrayValue) else _typed(state, value, scope).type
             for value in node.expressions
         }
         kind = each.pop() if len(each) == 1 else ""
         return Column("array", "_array" if kind else "")
-    if (
-        isinstance(node, gx.OperatorCall)
-        and node.args.get("operator") is not None
-        and node.args["operator"].this == "||"
-    ):
-        return Column("?column?", _concatenation_type(state, node, scope))
-    if isinstance(node, exp.Anonymous | gx.FunctionCall):
-        return _call_result(state, node, scope)
-    if isinstance(node, exp.Case):
-        return _case(state, node, scope)
+    if isinstance(node, gx.OperatorCall) and node.args.get("operator") is not None:
+        sides = [
+            _argument(state, side, scope)
+            for side in (node.args.get("this"), node.args.get("expression"))
+        ]
+        return Column("?column?", operator_result(str(node.args["operator"].this), *sides))
     return Column("?column?", "")
+
+
+def _argument(state: SchemaState, node: exp.Expression | None, scope: Scope) -> str:
+    """The type of an argument; UNKNOWN_CONSTANT for a string constant, "" if it is unknown."""
+    if isinstance(node, exp.Literal) and node.is_string:
+        return UNKNOWN_CONSTANT
+    return "" if node is None else _typed(state, node, scope).type
 
 
 def _reference(node: exp.Column, scope: Scope) -> Column:
@@ -484,8 +541,12 @@ def _reference(node: exp.Column, scope: Scope) -> Column:
     name.
     """
     name, owner = fold(node.this), fold(node.args.get("table"))
-    places = [scope[owner]] if owner in scope else list(scope.values()) if not owner else []
-    hits = [c for columns in places for c in columns if c.name == name]
+    hits: list[Column] = []
+    level: Scope | None = scope
+    while level is not None and not hits:
+        places = [level[owner]] if owner in level else list(level.values()) if not owner else []
+        hits = [c for columns in places for c in columns if c.name == name]
+        level = None if owner in level else level.outer
     # a column that a join merged occurs twice
     same = len({(c.type, c.typmod) for c in hits}) == 1
     return hits[0] if hits and same else Column(name, "")
@@ -515,16 +576,6 @@ def _literal_type(state: SchemaState, node: exp.Literal, sign: int = 1) -> str:
     return next((t for t, n in (("int4", 31), ("int8", 63)) if -(2**n) <= value < 2**n), "numeric")
 
 
-def _concatenation_type(state: SchemaState, node: exp.Expression, scope: Scope) -> str:
-    """The type of left || right: text if one side is text, else "" (arrays, json and others)."""
-    sides = {
-        _typed(state, side, scope).type
-        for side in (node.args.get("this"), node.args.get("expression"))
-        if side is not None
-    }
-    return "text" if sides & _TEXTS else ""
-
-
 def _call_result(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
     """The column of a function call in the target list."""
     name = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this).lower()
@@ -538,20 +589,14 @@ def _call_result(state: SchemaState, node: exp.Expression, scope: Scope) -> Colu
         types = {(c.type, c.typmod) for c in (_typed(state, a, scope) for a in node.expressions)}
         kind, typmod = _common(types)
         return Column(name, kind, typmod if name in syntax else -1)
-    if name in _SUMS and len(node.expressions) == 1 and not own:
-        return Column(name, _SUMS[name].get(_typed(state, node.expressions[0], scope).type, ""))
     if own:
         result = state.results.get(plain)
         one = (
             result.columns[0] if result is not None and len(result.columns) == 1 else Column("", "")
         )
         return Column(plain, one.type, one.typmod)
-    if name in ("lower", "upper"):  # for a range, it returns a bound
-        given = node.expressions[0] if node.expressions else None
-        string = isinstance(given, exp.Literal) and given.is_string
-        known = string or (given is not None and _typed(state, given, scope).type in _TEXTS)
-        return Column(plain, "text" if known else "")
-    return Column(plain, _FUNCTIONS.get(name, ""))
+    given = [_argument(state, value, scope) for value in node.expressions]
+    return Column(plain, function_result(name, given))
 
 
 def _case(state: SchemaState, node: exp.Case, scope: Scope) -> Column:

@@ -9,6 +9,7 @@ from gpcatalog.effects.handlers import (  # noqa: F401 - importing them register
     create_table,
     dependents,
     drops,
+    extensions,
     hidden_code,
     indexes,
     merge_partitions,

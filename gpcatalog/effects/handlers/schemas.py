@@ -141,24 +141,6 @@ def _drop_types(state: SchemaState, schema: str, inside: set[str], effect: Effec
         effect.add_rows({"pg_class": -1, "pg_attribute": -definition.columns})
 
 
-# extensions of the server that create only functions, and types with known names
-_NO_RELATIONS = frozenset(
-    "btree_gin btree_gist citext fuzzystrmatch hstore ltree pg_trgm pgcrypto unaccent uuid-ossp".split()
-)
-
-
-@handles("CreateExtension")
-def create_extension(state: SchemaState, tree: exp.Expression) -> Effect:
-    """CREATE EXTENSION: the created objects are unknown; plpgsql is in every database."""
-    if fold(tree.this) == "plpgsql":
-        return Effect()
-    state.extended = state.extended or fold(tree.this) not in _NO_RELATIONS
-    for option in tree.args.get("options") or ():
-        if (schema := option.args.get("schema")) is not None:
-            state.schemas_with_code.add(fold(schema))
-    return Effect(unknown=["objects created by CREATE EXTENSION"])
-
-
 @handles("AlterSchema")
 def rename_schema(state: SchemaState, tree: exp.Expression) -> Effect:
     """ALTER SCHEMA … RENAME."""
