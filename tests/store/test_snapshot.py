@@ -200,7 +200,7 @@ def test_a_statement_gets_more_memory_where_it_needs_it(
         writer.execute(large)
         assert writer.execute("SELECT len(l) FROM t") == [(8_000_000,)]
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        assert 16 < writer._memory.now < writer._most_memory < memory / 1e6
+        assert 16 < writer._memory.now < writer._memory._most < memory / 1e6
         writer.abandon()
     monkeypatch.setattr(snapshot, "_memory_limit", lambda db: 32)
     with (
