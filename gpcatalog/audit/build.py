@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gpcatalog.audit.auxiliary import auxiliary
+from gpcatalog.audit.drop_locks import most_locks
 from gpcatalog.audit.files import build_files
 from gpcatalog.audit.partition_cover import partition_cover, upkeep_state
 from gpcatalog.audit.query_locks import query_locks
@@ -523,6 +524,7 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         session_starts=_session_starts(snapshot),
         ages=_ages(snapshot),
         query_locks=query_locks(snapshot),
+        most_locks=most_locks(snapshot),
         session_memory=session_memory(snapshot),
         statement_times=statement_times(snapshot),
         auxiliary=auxiliary(snapshot),

@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from gpcatalog.audit.auxiliary import Auxiliary
+from gpcatalog.audit.drop_locks import MostLocks
 from gpcatalog.audit.files import Files
 from gpcatalog.audit.partition_cover import PartitionCover, UpkeepState
 from gpcatalog.audit.query_locks import QueryLocks
@@ -315,6 +316,7 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
     session_starts: tuple[SessionStart, ...] | None = None  # None if not read
     ages: tuple[Age, ...] | None = None  # by age, the oldest first; None if not read
     query_locks: QueryLocks | None = None  # None if the leaves were not read
+    most_locks: MostLocks | None = None  # None without partitioned tables, or if not read
     session_memory: SessionMemory | None = None  # None if the leaves were not read
     statement_times: StatementTimes | None = None
     auxiliary: Auxiliary | None = None  # None if they were not measured

@@ -7,7 +7,6 @@ import msgspec
 from gpcatalog.audit.files import LISTED, MANY
 from gpcatalog.audit.report import Report, Verdict
 from gpcatalog.capacity import limits, wraparound
-from gpcatalog.capacity.generation import generation as cost_model
 from gpcatalog.capacity.limits import Limit
 from gpcatalog.model import generations
 
@@ -165,28 +164,26 @@ def _bloat(report: Report) -> list[Verdict]:
 
 
 def _lock_slots(report: Report) -> list[Verdict]:
-    """The locks of dropping the widest table, or of TRUNCATE if DROP does not lock leaves. Empty if
-    the size of the lock table is unknown.
+    """The locks of dropping or truncating the widest table. Empty if the size of the lock table is
+    unknown.
     """
-    slots = limits.lock_slots(report.settings)
-    if slots is None or not report.tables:
+    slots, most = limits.lock_slots(report.settings), report.most_locks
+    if slots is None or most is None:
         return []
-    widest = max(report.tables, key=lambda t: t.leaves)
-    if not widest.leaves:
-        return []
-    need = widest.class_rows
-    statement = "drop" if cost_model(report.server.generation).drop_locks_leaves else "truncate"
     return [
         Verdict(
             id="lock-slots",
-            what=f"lock slots to {statement} {widest.schema}.{widest.name}",
-            value=need,
+            what=f"lock slots to {most.statement} {most.schema}.{most.name}",
+            value=most.locks,
             limit=slots,
             unit="locks",
-            share=need / slots,
-            state="over" if need > slots else "near" if need >= NEAR * slots else "ok",
+            share=most.locks / slots,
+            state="over" if most.locks > slots else "near" if most.locks >= NEAR * slots else "ok",
             source=limits.LOCK_SLOTS_SOURCE,
-            note="upper bound: one for each leaf, index and auxiliary relation; all sessions share the slots",
+            note=(
+                "estimate: leaves, indexes, auxiliary relations; for DROP also row types, constraints"
+                " and defaults; all sessions share the slots"
+            ),
         )
     ]
 

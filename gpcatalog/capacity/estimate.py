@@ -183,7 +183,8 @@ def _storage_cost(
     on_segment = [cost.files, cost.filled, cost.second_writer, cost.vacuumed]
     leaves = sum(n for shape, n in relations.items() if shape.place is Place.LEAF)
     intermediates = sum(n for shape, n in relations.items() if shape.place is Place.INTERMEDIATE)
-    held = locks(gen, leaf, leaves // tables, intermediates // tables)
+    of_one = {shape: n // tables for shape, n in relations.items()}
+    held = locks(gen, leaf, leaves // tables, intermediates // tables, relations=of_one)
     filled = relation_files(gen, leaf, FILLED)
     removal = [
         Removal(

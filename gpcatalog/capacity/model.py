@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from math import ceil
 
 from gpcatalog.capacity.generation import (
@@ -530,6 +531,42 @@ class Statement(StrEnum):
     BACKUP = "backup"  # pg_dump: LOCK TABLE … IN ACCESS SHARE MODE
 
 
+LOCKED_OBJECTS = ("pg_type", "pg_constraint", "pg_attrdef", "pg_trigger", "pg_rewrite")
+"""Catalogs whose rows DROP locks one by one, like relations (AcquireDeletionLock in dependency.c)."""
+
+
+@lru_cache(maxsize=1024)
+def _drop_locks_of_one(gen: str, shape: Shape) -> int:
+    rows = relation_rows(gen, shape)
+    found = sum(rows.get(catalog, 0) for catalog in LOCKED_OBJECTS)
+    if known(gen, shape).drop_locks_leaves or shape.place in (Place.PLAIN, Place.ROOT):
+        found += rows["pg_class"]
+    elif shape.defaults:
+        found += 1  # dropping a default locks its table
+    return found
+
+
+def drop_locks(server: Generation | str, relations: Mapping[Shape, int]) -> int:
+    """Number of locks that DROP of these relations holds on each instance: on relations, and on
+    their row types, constraints and defaults. relations: their shapes, and how many have each.
+
+    >>> drop_locks("pg18", {Shape(Storage.HEAP, 2, not_null=1): 1})
+    4
+    """
+    name = server if isinstance(server, str) else server.name
+    return sum(_drop_locks_of_one(name, shape) * n for shape, n in relations.items())
+
+
+def _typical_tree(shape: Shape, leaves: int, intermediates: int) -> dict[Shape, int]:
+    """The relations of a partitioned table without default partitions, and how many there are."""
+    depth = 2 if intermediates else 1
+    return {
+        replace(shape, place=Place.ROOT, bounds=0, levels=depth): 1,
+        replace(shape, place=Place.INTERMEDIATE, bounds=1): intermediates,
+        replace(shape, place=Place.LEAF, bounds=depth): leaves,
+    }
+
+
 def locks(
     server: Generation | str,
     shape: Shape,
@@ -537,11 +574,13 @@ def locks(
     intermediates: int = 0,
     *,
     filled: bool = True,
+    relations: Mapping[Shape, int] | None = None,
 ) -> dict[Statement, tuple[int, int]]:
-    """Number of relations locked at the end of a statement over a whole table: (coordinator,
-    segment), heavyweight locks on the relations of the table.
+    """Number of locks at the end of a statement over a whole table: (coordinator, segment),
+    heavyweight locks on the relations of the table, and for DROP also on its other objects.
 
-    leaves, intermediates: 0 for a table without partitions; filled: the table already contains rows
+    leaves, intermediates: 0 for a table without partitions; filled: the table already contains
+    rows; relations: all relations of the table, None for a table without default partitions
 
     SELECT and INSERT are assumed to access every leaf (a pruned statement locks fewer). Locks that
     are released before the end of the statement, such as those on the indexes of a leaf that is
@@ -555,7 +594,7 @@ def locks(
     gen = known(server, shape)
     indexes = len(shape.indexes)
     shape = replace(shape, place=Place.PLAIN)
-    relations = relation_rows(gen, shape)["pg_class"]
+    own = relation_rows(gen, shape)["pg_class"]
     relations_created = 1 + indexes + (2 if _toasted(gen, shape) else 0)
     listed = gen.first_insert_locks_segment_list and shape.storage.append_optimized and not filled
     guarded = (
@@ -566,8 +605,8 @@ def locks(
             Statement.CREATE: (relations_created, relations_created + guarded),
             Statement.SELECT: (1 + indexes, 1),
             Statement.INSERT: (1, 1 + listed),
-            Statement.TRUNCATE: (relations, relations),
-            Statement.DROP: (relations, relations),
+            Statement.TRUNCATE: (own, own),
+            Statement.DROP: (drop := drop_locks(gen, relations or {shape: 1}), drop),
             Statement.BACKUP: (1, 1),
         }
     else:
@@ -585,12 +624,8 @@ def locks(
             select += leaves * indexes
         if gen.select_locks_root_indexes:
             select += parents * indexes
-        truncate = parents * (root_relations if gen.root_is_table else 1) + leaves * relations
-        drop = (
-            parents * root_relations + leaves * relations
-            if gen.drop_locks_leaves
-            else root_relations
-        )
+        truncate = parents * (root_relations if gen.root_is_table else 1) + leaves * own
+        drop = drop_locks(gen, relations or _typical_tree(shape, leaves, intermediates))
         held = {
             Statement.CREATE: (create, create + leaves * guarded),
             Statement.SELECT: (select, leaves),
@@ -600,6 +635,9 @@ def locks(
             Statement.BACKUP: (every, every),
         }
     if not gen.greenplum:
+        # with a lock on the row type of each new table
+        number, _ = held[Statement.CREATE]
+        held[Statement.CREATE] = (number + 1 + intermediates + leaves, 0)
         return {statement: (n, n) for statement, (n, _) in held.items()}
     return held
 

@@ -45,8 +45,8 @@ class Cost(msgspec.Struct, kw_only=True, frozen=True):
 
     rows_coordinator, rows_segment: catalog rows on one instance
     files_*: files on one segment
-    locks: tables and partitions that one statement locks at once (of the whole change: the maximum
-        over its statements)
+    locks: that one statement holds at once on one instance (of the whole change: the maximum over
+        its statements): on tables and partitions, and on all other objects that it drops
     """
 
     leaves: int = 0
@@ -263,7 +263,7 @@ def cost_of(effect: Effect, by: Edition) -> Cost:
             tuple(segment.items()),
             effect.files(by, filled=False),
             effect.files(by, filled=True),
-            effect.relations_locked,
+            effect.locks(by),
             not effect.unknown,
         )
     )

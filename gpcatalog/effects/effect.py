@@ -103,6 +103,17 @@ class Effect:
             for shape, number in shapes.items()
         )
 
+    def locks(self, edition: Edition) -> int:
+        """Number of locks that the statement holds at its end on one instance: on tables and
+        partitions, and on all other objects that it drops.
+        """
+        if not self.removed:
+            return self.relations_locked
+        others = max(0, self.relations_locked - sum(self.removed.values()))
+        extra = self.extra.get(Instance.COORDINATOR, Counter())  # of sequences and views
+        others += sum(-min(0, extra[c]) for c in ("pg_class", *model.LOCKED_OBJECTS))
+        return others + model.drop_locks(edition.name, self.removed)
+
     def relations(self) -> int:
         """Number of created relations, without their indexes and auxiliary relations."""
         return sum(self.created.values())

@@ -162,7 +162,7 @@ def _totals(report: CheckReport) -> list[str]:
             f" {count(total.files_filled * host)} when filled"
         )
     if total.locks > 1:
-        out.append(f"one statement locks up to {count(total.locks)} tables and partitions at once")
+        out.append(f"one statement holds up to {count(total.locks)} locks at once")
     if report.seconds >= 1:
         shortest = "" if report.seconds_complete else "at least "
         out.append(

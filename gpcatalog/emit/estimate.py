@@ -107,7 +107,7 @@ def show(estimate: Estimate, out: Console) -> None:
     held = [
         (_STATEMENTS[x.statement], count(x.coordinator), count(x.segment)) for x in chosen.locks
     ]
-    out.print(_two(f"Relations locked by a statement on one table, {chosen.storage}", both, held))
+    out.print(_two(f"Locks of a statement on one table, {chosen.storage}", both, held))
     out.print()
     if chosen.memory:
         out.print(_memory(estimate, both))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from gpcatalog.audit.drop_locks import most_locks
 from gpcatalog.capacity import wraparound
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.capacity.wraparound import AgeLimits
@@ -86,6 +87,7 @@ class Figures(msgspec.Struct, kw_only=True):
     by_leaf:       whether the snapshot lists its leaves; a pruned one has totals only
     leaves:        leaf partitions; tables: those without partitions
     most_leaves:   of one table; most_class_rows: rows of pg_class of one table, on each instance
+    most_locks:    of DROP or TRUNCATE of the table with the most leaves; None if unknown
     files_basis:   "directory", "sample" or "catalog" as in audit.files; empty if files were not
                    counted
     files:         all files of this database, without mirrors; None if they were not counted
@@ -104,6 +106,7 @@ class Figures(msgspec.Struct, kw_only=True):
     tables: int
     most_leaves: int
     most_class_rows: int
+    most_locks: int | None
     leaves_ao_column: int
     slots: int | None
     xid_age: int | None
@@ -250,6 +253,7 @@ def figures_of(snapshot: Snapshot, roots: dict[int, Root]) -> Figures:
         tables=sum(r.kind == "table" for r in roots.values()),
         most_leaves=max((r.leaves for r in roots.values()), default=0),
         most_class_rows=max((r.class_rows for r in roots.values()), default=0),
+        most_locks=None if (most := most_locks(snapshot)) is None else most.locks,
         leaves_ao_column=int(column),
         slots=_slots(snapshot),
         xid_age=snapshot.one("SELECT max(xid_age) AS n FROM age WHERE kind = 'database'")["n"],

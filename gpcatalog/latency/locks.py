@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from gpcatalog.audit.drop_locks import drop_locks
 from gpcatalog.audit.query_locks import statement_locks, widest
 from gpcatalog.capacity.limits import LOCK_SLOTS_SOURCE, lock_slots
 from gpcatalog.capacity.model import Statement
@@ -63,7 +64,7 @@ def arithmetic(snapshot: Snapshot) -> Slots:
     found = []
     for row in widest(snapshot, WIDEST):
         table = f"{row['schema']}.{row['name']}"
-        needed = statement_locks(generation, row)
+        needed = statement_locks(generation, row) | {Statement.DROP: drop_locks(snapshot, row)}
         found += [
             need(statement.value, table, needed[statement])
             for statement in (Statement.DROP, Statement.TRUNCATE, Statement.SELECT)

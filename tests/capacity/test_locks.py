@@ -16,8 +16,9 @@ from .live import Live, own_database
 from .test_matrix import Case, Keys, Table
 
 _LOCKS = """
-    SELECT {content}, count(DISTINCT relation) FROM pg_catalog.pg_locks
-    WHERE locktype = 'relation' AND relation >= 16384 AND database = (SELECT oid FROM pg_catalog.pg_database
+    SELECT {content}, count(DISTINCT (COALESCE(classid, 1259), COALESCE(relation, objid))) FROM pg_catalog.pg_locks
+    WHERE (locktype = 'relation' AND relation >= 16384
+           OR locktype = 'object' AND classid <> 'pg_catalog.pg_namespace'::pg_catalog.regclass) AND database = (SELECT oid FROM pg_catalog.pg_database
     WHERE datname = current_database()) AND {session} GROUP BY 1
 """
 
@@ -33,7 +34,7 @@ def cases(gen: Generation) -> Iterator[Case]:
 
 
 def count_locks(live: Live, session: psycopg.Connection[tuple[object, ...]]) -> dict[int, int]:
-    """Number of locked relations of the test database in a session, by content ID."""
+    """Number of locked relations and other objects of the test database in a session, without schemas, by content ID."""
     if live.server.greenplum:
         (number,) = session.execute("SHOW gp_session_id").fetchone() or (0,)
         query = _LOCKS.format(content="gp_segment_id", session=f"mppsessionid = {int(str(number))}")
@@ -64,7 +65,9 @@ def check(dsn: str) -> None:
                 Statement.BACKUP: f"LOCK TABLE {table.name} IN ACCESS SHARE MODE",
             }
             for filled in (False, True):
-                predicted = locks(gen, case.shape, leaves, intermediates, filled=filled)
+                predicted = locks(
+                    gen, case.shape, leaves, intermediates, filled=filled, relations=relations
+                )
                 assert statements.keys() == predicted.keys()
                 for statement, text in statements.items():
                     if statement is Statement.CREATE and filled:
@@ -112,7 +115,9 @@ def test_locks_equal_what_was_counted(path: Path) -> None:
         relations = known[name].relations()
         leaves = sum(n for x, n in relations.items() if x.place is Place.LEAF)
         intermediates = sum(n for x, n in relations.items() if x.place is Place.INTERMEDIATE)
-        predicted = locks(gen, known[name].shape, leaves, intermediates, filled=filled)
+        predicted = locks(
+            gen, known[name].shape, leaves, intermediates, filled=filled, relations=relations
+        )
         assert list(predicted[Statement(statement)])[: len(counts)] == counts, (
             name,
             filled,

@@ -190,11 +190,12 @@ def default_partition_holds_rows(report: Report) -> Iterator[Finding]:
 def lock_slots_too_few(report: Report) -> Iterator[Finding]:
     """DROP or TRUNCATE of the widest table may need more lock slots than the server has.
 
-    What it finds: tables whose leaves, indexes and auxiliary relations need at least 80 % of the
-    slots of the lock table. DROP locks them, but not on Greenplum 6, where TRUNCATE does.
+    What it finds: tables of which DROP or TRUNCATE needs at least 80 % of the slots of the lock
+    table. Both lock leaves, indexes and auxiliary relations (DROP not on Greenplum 6). DROP also
+    locks the row types, constraints and defaults of each of them.
     Why it matters: the statement fails with "out of shared memory", and so do concurrent ones.
-    How sure it is: medium: this is an upper bound. Observed statements took between one lock per
-    leaf and one per relation.
+    How sure it is: medium: the locks of tables like this were counted on live servers, but leaves
+    can differ from each other, and other sessions use slots, too.
     What to do: raise max_locks_per_transaction (restart), or drop or truncate a few partitions at a
     time.
     """

@@ -14,24 +14,25 @@ def drop_wide_root(s: RuleContext) -> None:
 
     What it finds: DROP TABLE of a partitioned table that needs more than half of `lock_slots`
     (Greenplum's defaults: 128 × 250).
-    Why it matters: on Greenplum 7 and PostgreSQL, the statement locks every relation until the
-    transaction ends, on the coordinator and on each segment. It fails with "out of shared memory"
-    if the lock table is full. Files are removed one by one.
-    How sure it is: relations are counted. The number of slots is computed from the settings or the
+    Why it matters: the statement locks every row type, constraint and default, and on Greenplum 7
+    and PostgreSQL every relation, until the transaction ends, on the coordinator and on each
+    segment. It fails with "out of shared memory" if the lock table is full. Files are removed one
+    by one.
+    How sure it is: the locks are counted. The number of slots is computed from the settings or the
     baseline.
     What to do: drop the leaves in groups, each in its own transaction, and then the root.
     """
     slots = s.settings.lock_slots or DEFAULT_LOCK_SLOTS
-    if s.effect.verb == "drop" and s.effect.relations_locked > slots // 2:
+    locks = s.effect.locks(s.edition) if s.effect.verb == "drop" else 0
+    if locks > slots // 2:
         s.find(
             "drop-wide-root",
-            Severity.CRITICAL if s.effect.relations_locked > slots else Severity.WARNING,
-            f"DROP locks {plural(s.effect.relations_locked, 'relation')} at once; the lock table"
-            f" has {count(slots)} slots",
+            Severity.CRITICAL if locks > slots else Severity.WARNING,
+            f"DROP takes {plural(locks, 'lock')} at once; the lock table has {count(slots)} slots",
             'the statement fails with "out of shared memory" if the lock table is full',
             "drop the leaves in groups, each in its own transaction",
             figures=(
-                Figure("relations", s.effect.relations_locked, "locks", "derived"),
+                Figure("locks", locks, "locks", "derived"),
                 Figure("slots", slots, "locks", "limit"),
             ),
             source=(
