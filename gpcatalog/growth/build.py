@@ -428,6 +428,16 @@ def reach(
     return "reached", expected, earliest, day(line.low)
 
 
+def _lock_needs(points: Sequence[Point]) -> list[float | None]:
+    """Locks of DROP or TRUNCATE of the largest table, from its rows of pg_class, which a pruned
+    snapshot has, too, and the locks per row of the last snapshot.
+    """
+    last = points[-1]
+    known = last.most_locks is not None and last.most_class_rows > 0
+    each = (last.most_locks or 0) / last.most_class_rows if known else 1.0
+    return [each * p.most_class_rows for p in points]
+
+
 def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]:
     last = points[-1]
     greenplum = is_greenplum(last.head.generation)
@@ -457,15 +467,12 @@ def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]
                 ("files on the host with the most files", fullest, limits.FILES_PER_HOST)
             )
     if last.slots:
-        # per row of pg_class; a pruned snapshot has only these rows
-        known = last.most_locks is not None and last.most_class_rows > 0
-        each = (last.most_locks or 0) / last.most_class_rows if known else 1.0
         slots = Limit(
             "lock-slots", last.slots, "locks", LOCK_SLOTS_SOURCE, "shared by all sessions"
         )
         limited_series.append(
             ("lock slots to drop or truncate the largest table",
-             [each * p.most_class_rows for p in points], slots)
+             _lock_needs(points), slots)
         )  # fmt: skip
     if last.xid_age is not None and last.xid_limits is not None:
         ages = [None if p.xid_age is None else float(p.xid_age) for p in points]

@@ -218,6 +218,24 @@ def leaves_of(snapshot: Snapshot) -> tuple[np.ndarray[Any, Any], np.ndarray[Any,
     return (both >> np.uint64(32)).astype(np.uint32), both.astype(np.uint32)
 
 
+def _most_locks(snapshot: Snapshot) -> int | None:
+    found = most_locks(snapshot)
+    return None if found is None else found.locks
+
+
+def _operations(snapshot: Snapshot) -> list[TableOperation]:
+    return [
+        TableOperation(**row)
+        for row in snapshot.rows(
+            'SELECT any_value(t."schema") AS "schema", any_value(t.name) AS name, o.action,'
+            " arg_max(o.detail, o.done_at) AS detail, arg_max(o.role, o.done_at) AS role,"
+            " max(o.done_at) AS done_at FROM last_operation o JOIN relation r ON r.oid = o.oid"
+            " JOIN root_total t ON t.root = r.root GROUP BY r.root, o.action"
+            " ORDER BY 6 DESC, 1, 2, 3"
+        )
+    ]
+
+
 def figures_of(snapshot: Snapshot, roots: dict[int, Root]) -> Figures:
     """The figures of one open snapshot; roots: its tables."""
     relations = {
@@ -253,7 +271,7 @@ def figures_of(snapshot: Snapshot, roots: dict[int, Root]) -> Figures:
         tables=sum(r.kind == "table" for r in roots.values()),
         most_leaves=max((r.leaves for r in roots.values()), default=0),
         most_class_rows=max((r.class_rows for r in roots.values()), default=0),
-        most_locks=None if (most := most_locks(snapshot)) is None else most.locks,
+        most_locks=_most_locks(snapshot),
         leaves_ao_column=int(column),
         slots=_slots(snapshot),
         xid_age=snapshot.one("SELECT max(xid_age) AS n FROM age WHERE kind = 'database'")["n"],
@@ -270,14 +288,5 @@ def figures_of(snapshot: Snapshot, roots: dict[int, Root]) -> Figures:
             OperationCount(**row)
             for row in snapshot.rows("SELECT * FROM operation_day ORDER BY day")
         ],
-        operations=[
-            TableOperation(**row)
-            for row in snapshot.rows(
-                'SELECT any_value(t."schema") AS "schema", any_value(t.name) AS name, o.action,'
-                " arg_max(o.detail, o.done_at) AS detail, arg_max(o.role, o.done_at) AS role,"
-                " max(o.done_at) AS done_at FROM last_operation o JOIN relation r ON r.oid = o.oid"
-                " JOIN root_total t ON t.root = r.root GROUP BY r.root, o.action"
-                " ORDER BY 6 DESC, 1, 2, 3"
-            )
-        ],
+        operations=_operations(snapshot),
     )

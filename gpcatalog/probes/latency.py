@@ -19,7 +19,7 @@ from gpcatalog.capacity.footprint import ProbeTable
 from gpcatalog.capacity.generation import generation
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.capacity.model import Statement, locks
-from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.errors import CatalogError, Exit, raise_if_interrupted
 from gpcatalog.model.names import qualified, quote_ident, quote_literal
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import (
@@ -420,7 +420,7 @@ def _probe_once(
     countable: bool,
 ) -> dict[str, list[float]]:
     """Create, alter and drop a subject in a transaction that is rolled back; return the
-    milliseconds of each statement and of the rollback.
+    milliseconds of each statement and of the rollback. After an error, the transaction is open.
 
     left: written row versions by instance and catalog; those of this transaction are added
     countable: whether the server counts rows, so that the modified catalogs are known
@@ -428,26 +428,24 @@ def _probe_once(
     schema = f"gpcatalog_{secrets.token_hex(6)}"
     times: dict[str, list[float]] = {"create": [], "add column": [], "drop": [], "rollback": []}
     writing.run("BEGIN")
-    try:
-        # inside the transaction: between transactions the server resets the counters
-        before = writing.counters()
-        writing.run(f"CREATE SCHEMA {schema}")
-        statements = ddl(subject, schema, greenplum=writing.greenplum)
-        with _timed(times["create"]):
-            for statement in statements:
-                writing.run(statement)
-        with _timed(times["add column"]):
-            writing.run(f"ALTER TABLE {schema}.probe ADD COLUMN added int4")
-        with _timed(times["drop"]):
-            writing.run(f"DROP TABLE {schema}.probe")
-        written = writing.counters() - before
-        left[-1] += written
-        if writing.sees_dead and countable:
-            for content, counted in writing.on_segments(schema, sorted(written)).items():
-                left.setdefault(content, Counter()).update(counted)
-    finally:
-        with _timed(times["rollback"]):
-            writing.run("ROLLBACK")
+    # inside the transaction: between transactions the server resets the counters
+    before = writing.counters()
+    writing.run(f"CREATE SCHEMA {schema}")
+    statements = ddl(subject, schema, greenplum=writing.greenplum)
+    with _timed(times["create"]):
+        for statement in statements:
+            writing.run(statement)
+    with _timed(times["add column"]):
+        writing.run(f"ALTER TABLE {schema}.probe ADD COLUMN added int4")
+    with _timed(times["drop"]):
+        writing.run(f"DROP TABLE {schema}.probe")
+    written = writing.counters() - before
+    left[-1] += written
+    if writing.sees_dead and countable:
+        for content, counted in writing.on_segments(schema, sorted(written)).items():
+            left.setdefault(content, Counter()).update(counted)
+    with _timed(times["rollback"]):
+        writing.run("ROLLBACK")
     return times
 
 
@@ -490,6 +488,9 @@ def active(
                     took.setdefault((what, subject), []).extend(values)
             done.rounds = number
     except psycopg.Error as e:
+        raise_if_interrupted()  # a signal can end a statement with an error
+        with contextlib.suppress(psycopg.Error):
+            writing.run("ROLLBACK")
         primary = getattr(e.diag, "message_primary", None) or str(e)
         done.stopped = re.sub(r"\s+", " ", primary).strip()
     finally:

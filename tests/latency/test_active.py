@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
@@ -166,3 +171,46 @@ def test_lock_timeout_ends_it_and_leaves_nothing_open(pg_dsn: str) -> None:
             "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'gpcatalog latency' AND state LIKE 'idle in transaction%'"
         ).fetchone()
         assert rows == (0,)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("fixture", ["pg_dsn", "gp6_dsn"])
+def test_an_interrupted_probe_is_no_result(
+    fixture: str, number: signal.Signals, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """A signal during the DDL ends the command with its exit code; nothing is stored, no session and no schema is left."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "interrupted_ddl")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "gpcatalog", "latency", dsn, "--allow-ddl", "--rounds", "1000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "GPCATALOG_HOME": str(tmp_path)},
+    )
+    with psycopg.connect(dsn, autocommit=True) as watcher:
+        sessions = (
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " AND query LIKE '%CREATE TABLE gpcatalog\\_%'"
+        )
+        for _ in range(600):
+            if watcher.execute(sessions.encode()).fetchone()[0]:
+                break
+            time.sleep(0.02)
+        else:
+            pytest.fail("no table was created")
+        child.send_signal(number)
+        out, err = child.communicate(timeout=60)
+        assert (child.returncode, out) == (128 + number, ""), err
+        assert err.strip().splitlines()[-1].startswith("gpcatalog: ")
+        for _ in range(100):
+            if not watcher.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            ).fetchone()[0]:
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail("a session is left")
+        assert not watcher.execute(
+            "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'gpcatalog\\_%'"
+        ).fetchall()
+    assert not list(tmp_path.rglob("*.gpcatalog"))
