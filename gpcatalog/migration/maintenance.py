@@ -18,7 +18,7 @@ from gpcatalog.migration.window import NoWindow, Window, alone
 from gpcatalog.model import generations
 from gpcatalog.model.auxiliary import INDEX_OF
 from gpcatalog.model.names import printable, qualified
-from gpcatalog.model.quantity import count, duration, size
+from gpcatalog.model.quantity import duration, plural, size
 
 WORTH_FULL = (
     64 << 20
@@ -179,19 +179,22 @@ def _head(report: Report, todo: list[Treatment], window: Window) -> list[str]:
         "",
         *_time(sum(t.needed for t in full) or sum(t.needed for t in todo)),
     ]
-    if any(h.xid_age for h in report.holders):
-        oldest = max(report.holders, key=lambda h: h.xid_age or 0)
+    holders = sorted(
+        (h for h in report.holders if h.xid_age), key=lambda h: (-(h.xid_age or 0), h.name)
+    )
+    if holders:
+        head += ["", "At the time of the snapshot, VACUUM could not remove dead rows because of"]
         head += [
-            "",
-            (
-                f"At the time of the snapshot, {oldest.holder} {oldest.name} had prevented VACUUM"
-                f" from removing dead rows ({count(oldest.xid_age or 0)} transactions)."
-            ),
-            "End it first: VACUUM cannot remove rows that it may still need.",
+            f"  {h.holder} {h.name} ({plural(h.xid_age or 0, 'transaction')})"
+            for h in holders[:HOLDERS]
         ]
+        if len(holders) > HOLDERS:
+            head += [f"  and {len(holders) - HOLDERS} more"]
+        head += ["End them first: less is freed as long as one of them is there."]
     return head
 
 
+HOLDERS = 10  # that the head of the script names
 ROW_ORDER = "order of the rows that a session start needs"
 
 

@@ -18,6 +18,7 @@ import pytest
 from gpcatalog.audit import rules
 from gpcatalog.audit.build import build
 from gpcatalog.lab.synthetic import TAKEN_AT, Spec, write
+from gpcatalog.migration.maintenance import script
 from gpcatalog.model.finding import Confidence, Severity
 from gpcatalog.store.schema import columns_of
 from gpcatalog.store.snapshot import Snapshot
@@ -200,6 +201,9 @@ def bloated(
         catalog("pg_attribute", -1, needed, needed),
     ]
     return Given({"catalog": rows}, generation=generation)
+
+
+BLOATED = bloated(130 * MIB, 10 * MIB)
 
 
 def sized(first: int, others: int) -> Given:
@@ -577,6 +581,10 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (Given(holder("prepared transaction", 4000)), W),
         (Given(holder("replication slot", None, 1_000_001)), W),
         (Given(holder("replication slot", None, 1_000_000)), None),
+        # the catalogs are bloated
+        (Given(BLOATED.rows | holder("prepared transaction", 60, 1_000)), W),
+        (Given(BLOATED.rows | holder("replication slot", None, 1_000)), W),
+        (Given(BLOATED.rows | holder("prepared transaction", 60, 999)), None),
     ],
     "leftover-temp-schemas": [
         (Given({"temp_schema": [{"schema": "pg_temp_9", "relations": 3, "alive": False}]}), W),
@@ -741,9 +749,9 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (Given(), None),
     ],
     "lock-slots-too-few": [
-        (leaves(1000, "heap", settings=slots(1000)), W),
-        (leaves(1000, "heap", settings=slots(1251)), N),
-        (leaves(1000, "heap", settings=slots(1252)), None),
+        (leaves(1000, "heap", settings=slots(2002)), W),  # 2,003 locks: a row type and a CHECK each
+        (leaves(1000, "heap", settings=slots(2503)), N),
+        (leaves(1000, "heap", settings=slots(2504)), None),
         (leaves(1000, "heap", settings={}), None),  # the settings were not read
     ],
     "append-only-tables-near-limit": [
@@ -929,6 +937,27 @@ def test_figures_and_places(tmp_path: Path) -> None:
     owned = _found(leaves(20_001), "table-has-too-many-leaves", tmp_path / "5")
     assert owned.relations == ("synthetic.t0",)
     assert owned.figures[0].value == 20_001
+
+
+def test_what_prevents_vacuum_is_named_with_the_bloat(tmp_path: Path) -> None:
+    both = BLOATED.rows | {
+        "horizon": [
+            *holder("prepared transaction", 60, 15_000)["horizon"],
+            *holder("replication slot", None, 14_000)["horizon"],
+            *holder("session", 1, 10)["horizon"],
+        ]
+    }
+    found = _found(Given(both), "segment-catalog-bloat", tmp_path / "1")
+    assert "before prepared transaction 4242, replication slot 4242 end" in found.detail
+    assert found.remedy.startswith(
+        "end what prevents the removal of dead rows, then run the script"
+    )
+    alone = _found(BLOATED, "segment-catalog-bloat", tmp_path / "2")
+    assert "VACUUM cannot" not in alone.detail
+    with Snapshot(Given(both).write(tmp_path / "3" / "made.gpcatalog")) as snapshot:
+        written = script(build(snapshot))
+    assert "--   prepared transaction 4242 (15,000 transactions)" in written
+    assert "--   replication slot 4242 (14,000 transactions)" in written
 
 
 def test_the_worst_comes_first(tmp_path: Path) -> None:

@@ -5,17 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpcatalog.audit.places import where
-from gpcatalog.audit.report import InstanceTotal, Report
+from gpcatalog.audit.report import Holder, InstanceTotal, Report
 from gpcatalog.audit.rules.registry import Harm, rule
 from gpcatalog.audit.verdicts import bloat_limits
 from gpcatalog.capacity import limits
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.generations import is_greenplum
+from gpcatalog.model.names import listed
 from gpcatalog.model.quantity import count, plural, size
 
 WORTH_A_WARNING = 16 << 20  # reclaimable bytes on one instance from which bloat is a warning
 AUXILIARY_WORTH = 1 << 20  # reclaimable bytes on one segment from which bloat is reported
+HELD_BACK = 1_000  # lowest xid age of what prevents the removal of dead rows that is named
 DIVERGES = 1.5  # lowest reported ratio of the worst segment's catalog bytes to the median's
+
+
+def bloated(report: Report) -> bool:
+    """Whether some catalog has enough reclaimable bytes for a warning."""
+    moderate, _ = bloat_limits(report.server.generation)
+    return any(
+        (r.bloat or 0) > moderate.value and (r.reclaimable_bytes or 0) >= WORTH_A_WARNING
+        for r in report.catalogs
+    )
+
+
+def holders_of_rows(report: Report) -> list[Holder]:
+    """What has prevented VACUUM from removing the dead rows of at least 1,000 transactions."""
+    return [h for h in report.holders if (h.xid_age or 0) >= HELD_BACK]
+
+
+def _prevented(report: Report) -> str:
+    """Why dead rows cannot be removed now; "" if nothing prevents it."""
+    names = [f"{h.holder} {h.name}" for h in holders_of_rows(report)]
+    if not names:
+        return ""
+    return (
+        "VACUUM cannot remove the newest of these rows before"
+        f" {listed(names, 3)} {'ends' if len(names) == 1 else 'end'}."
+    )
 
 
 @rule("segment-catalog-bloat", Harm.SLOW)
@@ -30,11 +57,12 @@ def segment_catalog_bloat(report: Report) -> Iterator[Finding]:
     down in proportion.
     How sure it is: live rows are counted (those of pg_attribute derived from pg_class), row widths
     are sampled. On test servers VACUUM FULL and REINDEX freed the predicted bytes within 5 % of the
-    catalog.
+    catalog. What prevents VACUUM from removing dead rows is named: until it ends, less is freed.
     What to do: run the script that `gpcatalog audit --maintenance FILE` writes. Find the cause of
     the dead rows (temporary tables, partitions created and dropped) and vacuum the catalogs nightly.
     """
     moderate, significant = bloat_limits(report.server.generation)
+    prevented = _prevented(report)
     for summary in report.catalog_summary:
         known = [
             r for r in report.catalogs if r.relation == summary.relation and r.bloat is not None
@@ -63,14 +91,20 @@ def segment_catalog_bloat(report: Report) -> Iterator[Finding]:
                 f" {where(worst.content, report)} ({size(reclaimable)} of {size(total)}"
                 " reclaimable)"
             ),
-            detail=(
-                f"{len(affected)} of {len(known)} instances exceed {moderate.value:g} ×;"
-                f" {size(sum(r.reclaimable_bytes or 0 for r in affected))} are reclaimable on them."
-                if report.server.segments
-                else ""
+            detail=" ".join(
+                part
+                for part in (
+                    report.server.segments
+                    and f"{len(affected)} of {len(known)} instances exceed {moderate.value:g} ×;"
+                    f" {size(sum(r.reclaimable_bytes or 0 for r in affected))} are reclaimable on"
+                    " them.",
+                    prevented,
+                )
+                if part
             ),
             remedy=(
-                "run the script that `gpcatalog audit --maintenance FILE` writes, then vacuum this"
+                ("end what prevents the removal of dead rows, then " if prevented else "")
+                + "run the script that `gpcatalog audit --maintenance FILE` writes, then vacuum this"
                 " catalog every night"
             ),
             relations=(f"pg_catalog.{worst.relation}",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpcatalog.audit.report import Report
+from gpcatalog.audit.rules.catalogs import bloated, holders_of_rows
 from gpcatalog.audit.rules.registry import Harm, rule
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.quantity import count, duration, plural
@@ -18,7 +19,8 @@ def catalog_horizon_held(report: Report) -> Iterator[Finding]:
     """An old transaction prevents VACUUM from removing dead catalog rows.
 
     What it finds: transactions and prepared transactions older than one hour, and replication slots
-    with an xid age of a million or more.
+    with an xid age of a million or more; in a database with bloated catalogs, an xid age of 1,000
+    is sufficient.
     Why it matters: VACUUM cannot remove a row that the oldest snapshot may still need, so the
     catalogs grow.
     How sure it is: read from the server's views. Without pg_read_all_stats, the duration of other
@@ -26,9 +28,10 @@ def catalog_horizon_held(report: Report) -> Iterator[Finding]:
     What to do: end the session, commit or roll back the prepared transaction, or drop the unused
     slot.
     """
+    harmful = holders_of_rows(report) if bloated(report) else []
     for holder in report.holders:
         old = (holder.seconds or 0) > OLD_SECONDS or (holder.xid_age or 0) > OLD_TRANSACTIONS
-        if not old:
+        if not old and holder not in harmful:
             continue
         where = f" on segment {holder.content}" if holder.content >= 0 else ""
         since = f" for {duration(holder.seconds)}" if holder.seconds else ""
