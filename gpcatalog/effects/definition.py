@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from sys import intern
 from typing import Protocol
 
@@ -73,16 +73,13 @@ class Known(Protocol):
 
 def reads(node: exp.Expression | None, table: Table) -> frozenset[str]:
     """Columns of the table that an expression reads."""
-    if node is None:
-        return _same(frozenset())
-    names = {c.name for c in table.columns}
-    return _same(
-        frozenset(
-            fold(c.this)
-            for c in node.find_all(exp.Column)
-            if isinstance(c.this, exp.Identifier) and fold(c.this) in names
-        )
-    )
+    return _same(_names(node) & {c.name for c in table.columns})
+
+
+def _names(node: exp.Expression | None) -> frozenset[str]:
+    """All names of columns in an expression."""
+    found = () if node is None else node.find_all(exp.Column)
+    return frozenset(fold(c.this) for c in found if isinstance(c.this, exp.Identifier))
 
 
 @lru_cache(maxsize=65536)
@@ -255,7 +252,8 @@ def add_check(
     column: column after which it is written; alone: NO INHERIT
     """
     note_outer(state.types, state.ties, table, value)
-    read = reads(value, table)
+    # also columns that are defined after it, and system columns; not the row of the table
+    read = _same(_names(value) - ({table.name} - {c.name for c in table.columns}))
     name = fold(given)
     if name and any(c.name == name and not c.own for c in table.checks):
         own = table.parent is None  # in a partition, it remains that of the partitioned table
@@ -334,6 +332,7 @@ def column(
             later.append((given, found, set()))
         elif found is not None:
             new_column = _with_constraint(state, new_column, found, table)
+            table.not_null_named |= given is not None
     table.columns[at] = shared(new_column)
     for given, found, traits in later:
         if id(found) not in repeated.dropped:
@@ -457,6 +456,7 @@ def constraint(
             note_classes(state.ties, table, exp.to_identifier("gist"), columns)
     elif isinstance(kind, gx.KeyConstraint) and kind.args.get("kind") == "NOT NULL":
         require(table, (fold(kind.args.get("index")),), alone="NO INHERIT" in traits)
+        table.not_null_named |= given is not None
     elif isinstance(kind, gx.CheckConstraint):
         add_check(state, table, given, kind.this, alone="NO INHERIT" in traits)
     elif isinstance(kind, gx.ReferencesConstraint):
@@ -582,14 +582,13 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
         }  # of a view, only the names and types of its columns can be copied
         table.columns += [c for c in view.output if c.name not in have]
         return
-    if source is None or not source.known:
+    doubt = "" if source is None or source.partitioned else source.uncounted
+    if source is None or not source.known or doubt:
         table.known = False
-        table.unknown.append(f"unknown table {element.this.sql('greenplum')} in LIKE")
+        table.unknown.append(doubt or f"unknown table {element.this.sql('greenplum')} in LIKE")
         return
-
-    def includes(what: str) -> bool:
-        return copies(element, what)
-
+    includes = partial(copies, element)
+    table.not_null_named |= source.not_null_named
     have = {c.name for c in table.columns}  # columns of parents, with which they are merged
     merged = bool(table.inherits) and any(c.name in have for c in source.columns)
     if merged:

@@ -213,6 +213,7 @@ class Table:
         frozenset()
     )  # of a materialized view: the relations it reads, as (schema, name)
     uncounted: str = ""  # why it is unknown which partitions it has
+    not_null_named: bool = False  # a NOT NULL constraint may have a name given by the script
     # number of columns it had dropped when it kept a TOAST relation that its columns no longer need
     toasted_at: int = 0
     like_storage: Storage | None = None  # of the table that LIKE copies it from

@@ -16,7 +16,11 @@ from gpcatalog.effects.volatile import either, volatile
 
 # of variable length without a limit, like most types of the server
 _OF_EXTENSIONS = frozenset(
-    """citext hstore geometry geography ltree lquery ltxtquery vector halfvec sparsevec seg raster""".split()
+    """citext hstore geometry geography ltree lquery ltxtquery vector halfvec sparsevec raster""".split()
+)
+# of a fixed length, or never stored in a TOAST relation
+_SHORT_OF_EXTENSIONS = frozenset(
+    "cube earth seg query_int ean13 isbn13 ismn13 issn13 isbn ismn issn upc lo".split()
 )
 _VARYING = _OF_EXTENSIONS | frozenset(
     """text bytea json jsonb xml path polygon tsvector tsquery int2vector oidvector inet cidr bit varbit varchar bpchar numeric record
@@ -295,13 +299,15 @@ class Types:
         """
         if name in _OF_UNKNOWN_SIZE:
             return False
-        return name in self.definitions or name in _OF_EXTENSIONS or not self.resolved(name, -1)[0]
+        of_extension = name in _OF_EXTENSIONS or name in _SHORT_OF_EXTENSIONS
+        return name in self.definitions or of_extension or not self.resolved(name, -1)[0]
 
     def constrained(self, name: str) -> bool | None:
         """Whether a type is a domain with constraints; None if that is unknown."""
         if name in self.definitions:
             return self.definitions[name].constrained
-        return None if name not in _OF_EXTENSIONS and self.outer_name(name) else False
+        of_extension = name in _OF_EXTENSIONS or name in _SHORT_OF_EXTENSIONS
+        return None if not of_extension and self.outer_name(name) else False
 
     def _default(self, name: str) -> bool | None:
         """Whether a type is a domain with a default; None if that is unknown."""
@@ -322,6 +328,8 @@ class Types:
         if name in self.definitions:
             return self.definitions[name][:2]
         plain = toast.type_name(name)
+        if plain in _SHORT_OF_EXTENSIONS:
+            return "interval", -1
         known = (
             plain in _VARYING
             or not toast.toastable(plain)

@@ -123,6 +123,22 @@ _GROWS = re.compile(r"\badd\s+(?:default\s+)?partition\b|\bpartition\s+of\b", re
 _TEMP = re.compile(r"\bcreate\s+(?:local\s+|global\s+)?temp(?:orary)?\s+table\b", re.IGNORECASE)
 
 
+_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_STEP = re.compile(
+    rf"(?P<end>\bend\s+loop\b)|(?P<loop>{_LOOP.pattern})|(?P<temp>{_TEMP.pattern})", re.IGNORECASE
+)
+
+
+def _in_loop(body: str) -> bool:
+    """Whether CREATE TEMP TABLE occurs between LOOP and its END LOOP; comments are ignored."""
+    depth = 0
+    for step in _STEP.finditer(_COMMENT.sub(" ", body)):
+        if step["temp"] and depth > 0:
+            return True
+        depth += {"loop": 1, "end": -1}.get(step.lastgroup or "", 0)
+    return False
+
+
 def _body(s: RuleContext) -> str:
     tree = s.statement.tree
     if tree is None or type(tree).__name__ not in ("DoBlock", "CreateFunction", "CreateProcedure"):
@@ -169,8 +185,7 @@ def temp_table_in_loop(s: RuleContext) -> None:
     What to do: create the table once before the loop and TRUNCATE it, or use a WITH query.
     """
     body = _body(s)
-    loop = _LOOP.search(body) if body else None
-    if loop and _TEMP.search(body, loop.end()):
+    if _in_loop(body):
         s.find(
             "temp-table-in-loop",
             Severity.WARNING,

@@ -374,7 +374,7 @@ def _drop_constraint(
         column = next((c for c in required if object_name(table.name, c, "not_null") == name), "")
         if column:
             drop_not_null(state, affected_tables(state, table, action), column, effect)
-        elif required or not action.args.get("if_exists"):
+        elif not action.args.get("if_exists") or (required and _may_be_not_null(table, name)):
             effect.add_unknown(f"unknown constraint {name}")
         return
     if found_keys and keys_of_partitions(state, table):
@@ -406,6 +406,13 @@ def _drop_constraint(
             effect.add_unknown("views dropped by CASCADE")
         for key in found:
             drop_referencing(state, table, key, effect)
+
+
+def _may_be_not_null(table: Table, name: str) -> bool:
+    """Whether the name can be that of a NOT NULL constraint: given by a script, generated for
+    another name of the table or a column, or inherited.
+    """
+    return table.not_null_named or bool(table.inherits or table.parent) or "_not_null" in name
 
 
 _ON_SEGMENTS = "constraints that a table and its children have in common, on segments"
@@ -579,6 +586,7 @@ def _rename_constraint(
     state: SchemaState, table: Table, action: exp.Expression, effect: Effect
 ) -> None:
     old, new = fold(action.this), fold(action.args.get("to"))
+    table.not_null_named = True
     table.indexes = [replace(k, name=new) if k.name == old else k for k in table.indexes]
     for one in state.partitions_of(table):
         one.indexes = [replace(k, of=new) if k.of == old else k for k in one.indexes]

@@ -150,7 +150,7 @@ def owners_of_index(state: SchemaState, schema: str, index: str) -> list[Table]:
     """Tables that have an index of that name; schema "": any schema, or the schemas of search_path
     if it is set.
     """
-    schemas = {schema, ""} if schema else {*state.path, ""} if state.path else set()
+    schemas = {schema} if schema else {*state.path, ""} if state.path else set()
     for there, name in state.existing.owner_of_index(index) if state.existing is not None else ():
         state.named(state.new_schema(there), name)
     found = [
@@ -163,8 +163,8 @@ def owners_of_index(state: SchemaState, schema: str, index: str) -> list[Table]:
 
 def _may_have_index(state: SchemaState, schema: str, index: str) -> bool:
     """Whether an index may exist whose name is unknown here: code may have created it, a baseline
-    may have it, or its name begins with that of a table or partition, like names that the server
-    generates.
+    may have it, or its name begins with that of an unknown table or of a partition, like names that
+    the server generates.
     """
     if state.existing is not None or state.opaque or index in {"", *state.unknown_indexes}:
         return True
@@ -172,7 +172,10 @@ def _may_have_index(state: SchemaState, schema: str, index: str) -> bool:
         return True
     schemas = {schema, ""} if schema else {"", "public", *state.path}
     begins = [(s, index[:at]) for s in schemas for at in range(1, len(index))]
-    return any(key in state.tables or key in state.leaf_of for key in begins)
+    return any(
+        (key in state.tables and not state.tables[key].known) or key in state.leaf_of
+        for key in begins
+    )
 
 
 def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:

@@ -137,6 +137,8 @@ def run_once(state: SchemaState, query: object) -> Effect | None:
     usual = {"expressions", "from_", "order", "group", "distinct"}
     limits = query.args.get("limit") or []
     some = all(isinstance(one.this, exp.Literal) and str(one.this.this) != "0" for one in limits)
+    if not calls:
+        return None
     if source is None:
         usual, some = {"expressions"}, not limits and len(query.expressions) == 1
     place = query.expressions[0] if source is None else source.this.this

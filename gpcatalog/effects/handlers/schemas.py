@@ -128,10 +128,13 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
 
 
 def _drop_types(state: SchemaState, schema: str, inside: set[str], effect: Effect) -> None:
-    """Drop the composite types of a schema."""
+    """Drop the types of a schema: composite ones have counted rows."""
     for kind, definition in list(state.types.definitions.items()):
         if not definition.base and kind not in state.types.several - state.types.mixed:
             effect.add_unknown(f"type {kind}, which several schemas have")
+        if definition.columns is None and definition.schema in inside:
+            del state.types.definitions[kind]
+            continue
         if definition.columns is None or definition.schema not in inside | {""}:
             continue
         if definition.schema not in inside:
