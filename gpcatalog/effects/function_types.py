@@ -10,6 +10,7 @@ UNKNOWN = "unknown"
 INTEGERS = ("int2", "int4", "int8")
 _TESTS = ("IN", "BETWEEN", "BETWEEN SYMMETRIC", "LIKE", "ILIKE", "SIMILAR TO")
 _STATES = ("NULL", "TRUE", "FALSE", "UNKNOWN", "DISTINCT FROM")
+_NUMBERS = (*INTEGERS, "numeric", "float4", "float8")  # each is converted to those after it
 PREDICATES = frozenset(
     [
         "",
@@ -97,6 +98,13 @@ _CONCATENATED = frozenset(
 _JSON = {"->": "", "#>": "", "->>": "text", "#>>": "text"}  # "": of the type of the left side
 
 
+def common_type(kinds: set[str]) -> str:
+    """The type to which values of these types are converted; "" if it is unknown."""
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    return max(kinds, key=_NUMBERS.index) if kinds <= {*_NUMBERS} else ""
+
+
 def function_result(name: str, types: Sequence[str]) -> str:
     """The type of the result of a function, by the types of its arguments; a string constant is of
     type UNKNOWN.
@@ -112,6 +120,9 @@ def function_result(name: str, types: Sequence[str]) -> str:
         return "text" if first in {*TEXTS, UNKNOWN} else ""
     if name == "date_trunc" and len(types) == 2:
         return types[1].replace("date", "timestamptz") if types[1] in _TRUNCATED else ""
+    if name == "nullif" and len(types) == 2:
+        alike = set(types) <= {*INTEGERS} or (first == types[1] and first not in {*TEXTS, UNKNOWN})
+        return first if alike else ""
     if name == "random":  # PostgreSQL 17 has others with a range
         return "" if types else "float8"
     if name == "age":  # also of a transaction

@@ -5,6 +5,7 @@ tables determine them: names, and types unless a function hides them.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,7 @@ from gpcatalog.effects.from_functions import columns_of_call, function_name, wri
 from gpcatalog.effects.function_types import (
     INTEGERS,
     PREDICATES,
+    common_type,
     function_result,
     operator_result,
     special_result,
@@ -586,8 +588,7 @@ def _call_result(state: SchemaState, node: exp.Expression, scope: Scope) -> Colu
     else:
         own = plain in state.routines and name not in syntax
     if name in (*syntax, "max", "min") and not own:
-        types = {(c.type, c.typmod) for c in (_typed(state, a, scope) for a in node.expressions)}
-        kind, typmod = _common(types)
+        kind, typmod = _common(state, node.expressions, scope)
         return Column(name, kind, typmod if name in syntax else -1)
     if own:
         result = state.results.get(plain)
@@ -606,14 +607,31 @@ def _case(state: SchemaState, node: exp.Case, scope: Scope) -> Column:
     """
     results = [*(b.args["true"] for b in node.args["ifs"]), node.args.get("default")]
     values = [r for r in results if r is not None and not isinstance(r, exp.Null)]
-    types = {(c.type, c.typmod) for c in (_typed(state, value, scope) for value in values)}
-    kind, typmod = _common(types)
+    kind, typmod = _common(state, values, scope)
     return Column("case", kind, typmod if len(values) == len(results) else -1)
 
 
-def _common(types: set[tuple[str, int]]) -> tuple[str, int]:
-    """The common (type, typmod) of these; ("", -1) if they differ or there is none."""
-    return next(iter(types)) if len(types) == 1 else ("", -1)
+def _common(state: SchemaState, values: Sequence[exp.Expression], scope: Scope) -> tuple[str, int]:
+    """The common (type, typmod) of values, as of those of COALESCE and CASE; ("", -1) if it is
+    unknown.
+    """
+    found = {
+        (c.type, c.typmod)
+        for value in values
+        if not _is_constant(value)
+        for c in [_typed(state, value, scope)]
+    }
+    if not found:
+        return ("text" if state.edition.base >= 10 else ""), -1
+    constants = any(map(_is_constant, values))
+    if len(found) == 1 and not constants:
+        return next(iter(found))
+    return common_type({kind for kind, _ in found}), -1
+
+
+def _is_constant(node: exp.Expression) -> bool:
+    """Whether it is a string constant or NULL, whose type is that of other values."""
+    return isinstance(node, exp.Null) or (isinstance(node, exp.Literal) and node.is_string)
 
 
 def reads_temporary(state: SchemaState, query: exp.Expression | None) -> bool:

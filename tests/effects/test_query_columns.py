@@ -167,6 +167,12 @@ FUNCTIONS_OF_ARGUMENTS = [
             "IS DISTINCT FROM",
         )
     ),
+    *(
+        f"SELECT {name}({one}, {two}) AS x, CASE WHEN true THEN {one} ELSE {two} END AS y"
+        for name in ("coalesce", "greatest", "least", "nullif")
+        for one, two in product((*VALUES, *OTHERS), (*VALUES, *OTHERS, "NULL"))
+    ),
+    "SELECT coalesce(b, ''), coalesce(b, 'x'::text), coalesce(c, 0), coalesce(count(*), 0), least(c, 1.5), CASE WHEN a > 1 THEN b END FROM base GROUP BY a, b, c",
     "SELECT EXISTS (SELECT 1), a IN (1, 2), a NOT IN (SELECT 1), a BETWEEN 1 AND 2, a = ANY (ARRAY[1]), a IS NOT NULL FROM base",
     "SELECT (SELECT max(a) FROM base), (SELECT c FROM v WHERE v.a = base.a), (SELECT count(*) AS n FROM w) AS m FROM base",
     "WITH q AS (SELECT 1.5 AS y) SELECT (SELECT y FROM q), ARRAY(SELECT y FROM q), (SELECT base.c FROM q) FROM base",
