@@ -16,13 +16,11 @@ if TYPE_CHECKING:
 
 def measured(conninfo: str, folder: Path | None, days: float) -> Growth:
     """Return the growth of the chosen series over its last `days` days."""
-    from datetime import timedelta
-
     from gpcatalog.growth.build import build
-    from gpcatalog.growth.series import points
+    from gpcatalog.growth.series import length, period
 
-    found, lost = points(snapshot_source.files_of(conninfo, folder), since=timedelta(days=days))
-    return build(found, lost)
+    found = period(snapshot_source.files_of(conninfo, folder), since=length(days))
+    return build(found.points, found.skipped, found.older)
 
 
 def growth(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpcatalog.growth.chart_data import Picture
     from gpcatalog.growth.points import Point
     from gpcatalog.growth.result import Growth
+    from gpcatalog.growth.series import Period
     from gpcatalog.latency.locks import Slots
     from gpcatalog.store.snapshot import Snapshot
 
@@ -50,19 +51,19 @@ def _snapshot(
         yield path, place
 
 
-def _series(path: Path, place: Path, days: float) -> tuple[list[Point], list[tuple[str, str]]]:
+def _series(path: Path, place: Path, days: float) -> Period:
     """The points of the series up to a snapshot; the page contains no later points."""
-    from datetime import timedelta
-
-    from gpcatalog.growth.series import points
+    from gpcatalog.growth.series import length, period
     from gpcatalog.store.snapshot import SUFFIX
 
     same = place / path.name
     if same.resolve() != path.resolve():
         same = path
     files = sorted({*listed(place, f"*{SUFFIX}"), same})
-    found, lost = points(files, since=timedelta(days=days), until=same)
-    return (found, lost) if found[-1].path == same else (points([path])[0], lost)
+    found = period(files, since=length(days), until=same)
+    if found.points[-1].path == same:
+        return found
+    return replace(found, points=period([path], until=path).points)
 
 
 def _outlook(snapshot: Snapshot, rules: Path | None) -> Outlook:
@@ -116,8 +117,8 @@ def contents_of(path: Path, place: Path, days: float, policy: Path | None) -> Co
         outlook = _outlook(opened, policy)
         known = not opened.unread("relations", "class_counts")
     if known:
-        found, lost = _series(path, place, days)
-        growth = build(found, lost)
+        series = _series(path, place, days)
+        found, growth = series.points, build(series.points, series.skipped, series.older)
     return Contents(
         report=report, growth=growth, points=found, seen=seen, slots=slots, outlook=outlook
     )

@@ -14,8 +14,10 @@ from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.model.timing import Curve
 
 TABLES_SHOWN = 8
+SCHEMAS_SHOWN = 5
 SEGMENTS_SHOWN = 8
 DAYS_SHOWN = 10
+SKIPPED_SHOWN = 5
 
 
 def amount(value: float | None, unit: str) -> str:
@@ -68,6 +70,40 @@ def when(f: Forecast) -> str:
     return f"{f.expected} ({f.earliest} {end})"
 
 
+def one_snapshot(growth: Growth) -> str:
+    """Why the growth of one snapshot is not known, and what to do."""
+    if growth.older is not None:
+        return "Only one snapshot is in the period, so that no growth is shown."
+    return "There is one snapshot. Take another one tomorrow to see growth."
+
+
+def older_snapshots(growth: Growth) -> str:
+    """A sentence about snapshots before the period; empty if there are none."""
+    if growth.older is None:
+        return ""
+    n = growth.older.snapshots
+    return (
+        f"{plural(n, 'older snapshot')} {'is' if n == 1 else 'are'} outside the period before the"
+        f" newest snapshot. To include {'it' if n == 1 else 'them'}, use --days"
+        f" {growth.older.days}."
+    )
+
+
+def not_shown(shown: int, changed: int, listed: int, what: str) -> str:
+    """A sentence about tables or schemas that changed and are not shown; empty if there are none.
+
+    changed: all; listed: those in the result, with the largest changes
+
+    >>> not_shown(8, 9, 9, "table")
+    '1 more table changed; --format json lists 9.'
+    """
+    if changed <= shown:
+        return ""
+    return (
+        f"{plural(changed - shown, f'more {what}')} changed; --format json lists {count(listed)}."
+    )
+
+
 def show(growth: Growth, out: Console) -> None:
     """Print all sections; sparklines on a terminal only."""
     first, last = growth.taken_at[0], growth.taken_at[-1]
@@ -85,10 +121,15 @@ def show(growth: Growth, out: Console) -> None:
             f" {last:%Y-%m-%d %H:%M} UTC ({span})"
         )
     )
-    for name, reason in growth.skipped[:5]:
+    for name, reason in growth.skipped[:SKIPPED_SHOWN]:
         out.print(text(f"skipped {name}: {reason}", "yellow"))
+    if (more := len(growth.skipped) - SKIPPED_SHOWN) > 0:
+        words = f"skipped {plural(more, 'more snapshot')}: see --format json"
+        out.print(text(words, "yellow"))
+    if note := older_snapshots(growth):
+        out.print(text(note, "yellow" if len(growth.taken_at) < 2 else "dim"))
     if len(growth.taken_at) < 2:
-        out.print(text("There is one snapshot. Take another one tomorrow to see growth.", "yellow"))
+        out.print(text(one_snapshot(growth), "yellow"))
         _operations(growth, out)
         return
     if growth.days < 1:
@@ -168,6 +209,8 @@ def _leaves(growth: Growth, out: Console) -> None:
     out.print(
         table("", ("Changed most", "leaves", "added", "dropped", "rows", "files", "bytes"), rows)
     )
+    if note := not_shown(TABLES_SHOWN, growth.tables_changed, len(growth.tables), "table"):
+        out.print(text(note, "dim"))
     out.print(
         text(
             "Rows are of pg_class and pg_attribute on each instance. Files and bytes are of all"
@@ -178,9 +221,12 @@ def _leaves(growth: Growth, out: Console) -> None:
     if len(growth.schemas) > 1:
         by_schema = [
             (s.schema, s.name, count(s.added), count(s.dropped), signed(s.rows, "rows"))
-            for s in growth.schemas[:5]
+            for s in growth.schemas[:SCHEMAS_SHOWN]
         ]
         out.print(table("", ("By schema", "", "added", "dropped", "rows"), by_schema, left=2))
+        schemas = len(growth.schemas)
+        if note := not_shown(SCHEMAS_SHOWN, growth.schemas_changed, schemas, "schema"):
+            out.print(text(note, "dim"))
 
 
 def diverging_rows(growth: Growth) -> list[tuple[str, ...]]:
@@ -282,6 +328,9 @@ def _operations(growth: Growth, out: Console) -> None:
             )
             for d in days
         ]
+        more = ""
+        if (all_days := len(growth.operation_days)) > DAYS_SHOWN:
+            more = f" The last {DAYS_SHOWN} of {all_days} days; --format json lists all."
         out.print()
         out.print(
             table(
@@ -293,7 +342,7 @@ def _operations(growth: Growth, out: Console) -> None:
         out.print(
             text(
                 "From pg_stat_last_operation: the last operation of each kind on relations that still"
-                " exist.",
+                f" exist.{more}",
                 "dim",
             )
         )

@@ -17,7 +17,13 @@ from gpcatalog.emit.html_charts import (
     sizes_chart,
 )
 from gpcatalog.emit.html_frame import contents, document, part
-from gpcatalog.emit.html_growth import forecast_chart, growth_section, latency_chart, segments_chart
+from gpcatalog.emit.html_growth import (
+    forecast_chart,
+    growth_section,
+    latency_chart,
+    segments_chart,
+    skipped_note,
+)
 from gpcatalog.emit.html_parts import Section, ended, prose, short
 from gpcatalog.emit.html_plan import Outlook
 from gpcatalog.emit.html_plan import section as plan_section
@@ -160,7 +166,9 @@ def _sections(
         Section("limits", "Limits", limits_table(report)),
         Section("charts", "Charts", f"<div class=charts>{charts}</div>" if charts else ""),
         Section("plan", "Plan", plan_section(planned)),
-        Section("growth", "Growth", growth_section(growth) if growth else ""),
+        Section(
+            "growth", "Growth", growth_section(growth) + skipped_note(growth) if growth else ""
+        ),
         Section("latency", "Latency", timings_table(report)),
         Section("locks", "Lock slots", locks_table(slots, segments=segments)),
         Section("sessions", "Sessions", sessions_section(report)),
@@ -180,7 +188,7 @@ def _subtitle(report: Report) -> str:
         else ""
     )
     return (
-        f"{server.product} {server.version}, {cluster}{report.taken.taken_at:%Y-%m-%d %H:%M} UTC,"
+        f"{server.product} {server.version}, {'standby, ' if server.standby else ''}{cluster}{report.taken.taken_at:%Y-%m-%d %H:%M} UTC,"
         f" read in {duration(report.taken.seconds)} as {server.role}"
     )
 

@@ -7,7 +7,16 @@ from datetime import UTC, datetime, timedelta
 
 from gpcatalog.capacity.limits import CATALOG_QUERY_SLOPE, LEAVES_CEILING_AO_ROW
 from gpcatalog.capacity.trend import METHOD
-from gpcatalog.emit.growth_text import amount, changed_rates, diverging_rows, signed, when
+from gpcatalog.emit.growth_text import (
+    SKIPPED_SHOWN,
+    amount,
+    changed_rates,
+    diverging_rows,
+    older_snapshots,
+    one_snapshot,
+    signed,
+    when,
+)
 from gpcatalog.emit.html_parts import Cell, figure, line_data, table
 from gpcatalog.emit.svg import Curve, Lines, lines, safe
 from gpcatalog.growth.points import Point
@@ -174,9 +183,25 @@ def forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
 # --- sections -------------------------------------------------------------------------------------
 
 
+def skipped_note(growth: Growth) -> str:
+    """The number of snapshots that are left out, with the first ones and the reasons."""
+    if not growth.skipped:
+        return ""
+    first = "; ".join(f"{name}: {reason}" for name, reason in growth.skipped[:SKIPPED_SHOWN])
+    more = len(growth.skipped) - SKIPPED_SHOWN
+    rest = f"; and {count(more)} more" if more > 0 else ""
+    number = plural(len(growth.skipped), "snapshot")
+    verb = "is" if len(growth.skipped) == 1 else "are"
+    return f"<p>{number} {verb} left out. {safe(first)}{rest}.</p>"
+
+
 def growth_section(growth: Growth) -> str:
     """Tables of changes between the snapshots and of dates when limits will be reached."""
+    note = older_snapshots(growth)
+    note = f"<p class=dim>{safe(note)}</p>" if note else ""
     if len(growth.taken_at) < 2:
+        if note:
+            return f"<p>{safe(one_snapshot(growth))}</p>{note}"
         return (
             "<p>There is one snapshot. Take another one tomorrow to see growth:"
             " <code>gpcatalog snapshot take</code>.</p>"
@@ -184,7 +209,7 @@ def growth_section(growth: Growth) -> str:
     out = [
         f"<p>{plural(len(growth.taken_at), 'snapshot')} in {duration(growth.days * _DAY)}:"
         f" {plural(growth.leaves_added, 'leaf', 'leaves')} added,"
-        f" {count(growth.leaves_dropped)} dropped.</p>",
+        f" {count(growth.leaves_dropped)} dropped.</p>{note}",
         _changes_table(growth),
     ]
     if growth.forecasts:
@@ -241,4 +266,7 @@ def _changed_tables(growth: Growth) -> str:
         for t in growth.tables[:CHANGED_SHOWN]
     ]  # fmt: skip
     heads = ("table", "leaves", "added", "dropped", "catalog rows", "files", "bytes")
-    return table(heads, rows, label="Tables that changed most", name="changed")
+    more = growth.tables_changed - len(rows)
+    return table(heads, rows, label="Tables that changed most", name="changed") + (
+        f"<p class=dim>{plural(more, 'more table')} changed.</p>" if more > 0 else ""
+    )

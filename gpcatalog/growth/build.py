@@ -20,6 +20,7 @@ from gpcatalog.growth.result import (
     Growth,
     InstanceGrowth,
     LastOperation,
+    OlderSnapshots,
     OperationDay,
     Series,
 )
@@ -135,7 +136,7 @@ def _catalog_series(points: Sequence[Point], days: Sequence[float]) -> list[Seri
             f"catalog bytes{_entry(points)}",
             "bytes",
             days,
-            [float(p.bytes_of(-1)) for p in points],
+            [float(p.bytes_of(-1)) if -1 in p.contents else None for p in points],
         )
     ]
     if any(segments):
@@ -204,7 +205,7 @@ def _instances(first: Point, last: Point, days: float) -> list[InstanceGrowth]:
                 relation=relation,
                 rows_then=then.rows if then else None,
                 rows_now=now.rows,
-                bytes_then=then.bytes if then else 0,
+                bytes_then=then.bytes if then else None,
                 bytes_now=now.bytes,
                 rows_per_day=rows / days if rows is not None and days > 0 else None,
                 bytes_per_day=(now.bytes - then.bytes) / days if then and days > 0 else None,
@@ -321,8 +322,8 @@ def _growing_tables(
         schemas[t.schema].append(t)
 
     def total(of: list[GrowingTable], column: str) -> int | None:
-        known = [v for g in of if (v := getattr(g, column)) is not None]
-        return sum(known) if known else None
+        values = [getattr(g, column) for g in of]
+        return None if None in values else sum(values)
 
     by_schema = [
         GrowingTable(
@@ -345,8 +346,8 @@ def _growing_tables(
 
     moved = [t for t in tables if t.rows or t.added or t.dropped or t.files or t.bytes]
     return (
-        sorted(moved, key=weight)[:TOP],
-        sorted((s for s in by_schema if s.rows or s.added or s.dropped), key=weight)[:TOP],
+        sorted(moved, key=weight),
+        sorted((s for s in by_schema if s.rows or s.added or s.dropped), key=weight),
     )
 
 
@@ -571,8 +572,15 @@ def _last_operations(point: Point) -> list[LastOperation]:
     ]
 
 
-def build(points: Sequence[Point], skipped: Sequence[tuple[str, str]] = ()) -> Growth:
-    """Growth over at least one point; one point alone has no rate and no forecast."""
+def build(
+    points: Sequence[Point],
+    skipped: Sequence[tuple[str, str]] = (),
+    older: OlderSnapshots | None = None,
+) -> Growth:
+    """Growth over at least one point; one point alone has no rate and no forecast.
+
+    skipped, older: snapshots that are not among the points, as in `series.Period`
+    """
     first, last = points[0], points[-1]
     days = _days(points)
     added, dropped, pairs = _moves(points)
@@ -593,8 +601,8 @@ def build(points: Sequence[Point], skipped: Sequence[tuple[str, str]] = ()) -> G
         leaves_added=sum(added.values()),
         leaves_dropped=sum(dropped.values()),
         leaves_compared=pairs,
-        tables=tuple(tables),
-        schemas=tuple(schemas),
+        tables=tuple(tables[:TOP]),
+        schemas=tuple(schemas[:TOP]),
         churn=tuple(_churn(points, days[-1])),
         forecasts=tuple(_forecasts(points, days)),
         curves=tuple(curves([p.timings for p in points], generation=points[-1].head.generation)),
@@ -603,4 +611,7 @@ def build(points: Sequence[Point], skipped: Sequence[tuple[str, str]] = ()) -> G
             _operation_days(last, min(first.taken_at, last.taken_at - SHOWN).date())
         ),
         last_operations=tuple(_last_operations(last)),
+        older=older,
+        tables_changed=len(tables),
+        schemas_changed=len(schemas),
     )

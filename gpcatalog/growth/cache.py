@@ -20,7 +20,7 @@ from gpcatalog.store import series
 from gpcatalog.store.snapshot import SUFFIX
 
 FILE = ".points"
-FORMAT = f"2 {__version__}"  # another version of the program may read different data
+FORMAT = f"3 {__version__}"  # another version of the program may read different data
 Identity = tuple[str, int, int]  # name, size in bytes, modification time in ns of a snapshot file
 
 

@@ -12,11 +12,14 @@ from gpcatalog.audit.drop_locks import most_locks
 from gpcatalog.capacity import wraparound
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.capacity.wraparound import AgeLimits
+from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import Timing
 from gpcatalog.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import numpy as np
+
+NOT_STORED = (Storage.EXTERNAL, Storage.FOREIGN, Storage.NONE)  # without files of this database
 
 
 class CatalogSize(msgspec.Struct, frozen=True):
@@ -187,6 +190,16 @@ def _catalog_sizes(snapshot: Snapshot) -> dict[tuple[int, str], CatalogSize]:
     }
 
 
+def _number(row: dict[str, Any], column: str) -> int | None:
+    """Files or bytes of a table with its leaves; None if unknown. Without leaves, a partitioned
+    table has none, as has a table that is stored elsewhere.
+    """
+    if row[column] is not None:
+        return int(row[column])
+    stored = row["kind"] == "table" and row["storage"] not in NOT_STORED
+    return None if stored or row["leaves"] else 0
+
+
 def roots_of(snapshot: Snapshot) -> dict[int, Root]:
     """Totals of all tables, by oid."""
     return {
@@ -198,8 +211,8 @@ def roots_of(snapshot: Snapshot) -> dict[int, Root]:
             leaves=int(r["leaves"]),
             class_rows=int(r["class_rows"]),
             attribute_rows=int(r["attribute_rows"]),
-            files=int(r["files"]) if r["files"] is not None else None,
-            bytes=int(r["bytes"]) if r["bytes"] is not None else None,
+            files=_number(r, "files"),
+            bytes=_number(r, "bytes"),
         )
         for r in snapshot.rows("SELECT * FROM root_total")
     }

@@ -36,14 +36,15 @@ class Series(msgspec.Struct, kw_only=True, frozen=True):
 class InstanceGrowth(msgspec.Struct, kw_only=True, frozen=True):
     """One catalog on one instance, in the first and the last snapshot.
 
-    rows: None if unknown; rates: change / days, None if no time has passed.
+    rows: None if unknown; bytes_then: None if the first snapshot does not contain the catalog;
+    rates: change / days, None if no time has passed.
     """
 
     content: int
     relation: str
     rows_then: int | None
     rows_now: int | None
-    bytes_then: int
+    bytes_then: int | None
     bytes_now: int
     rows_per_day: float | None
     bytes_per_day: float | None
@@ -72,6 +73,8 @@ class GrowingTable(msgspec.Struct, kw_only=True, frozen=True):
     added, dropped: leaves that were added and dropped between snapshots.
 
     state: "there", "new" or "dropped"; rows: of pg_class and pg_attribute on each instance
+    files, bytes: changes on all segments; None if unknown, and for a schema if the change of any of
+        its tables is unknown
     """
 
     schema: str
@@ -161,8 +164,24 @@ class Forecast(msgspec.Struct, kw_only=True, frozen=True):
     since_day: float = 0.0
 
 
+class OlderSnapshots(msgspec.Struct, frozen=True):
+    """Snapshots before the period.
+
+    days: the shortest period before the newest snapshot that includes all of them, in whole days
+    """
+
+    snapshots: int
+    days: int
+
+
 class Growth(msgspec.Struct, kw_only=True, frozen=True):
-    """The growth between the first and the last snapshot of a series. skipped: (file, reason)."""
+    """The growth between the first and the last snapshot of a period.
+
+    skipped: (file, reason) of snapshots that are left out
+    older:   snapshots of the same database before the period; None without any
+    tables, schemas: those that changed most; tables_changed, schemas_changed: number of all that
+             changed
+    """
 
     product: str
     version: str
@@ -186,4 +205,7 @@ class Growth(msgspec.Struct, kw_only=True, frozen=True):
     skipped: tuple[tuple[str, str], ...]
     operation_days: tuple[OperationDay, ...] = ()
     last_operations: tuple[LastOperation, ...] = ()
+    older: OlderSnapshots | None = None
+    tables_changed: int = 0
+    schemas_changed: int = 0
     schema: str = SCHEMA

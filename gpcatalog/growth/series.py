@@ -7,11 +7,12 @@ folder of the stored snapshots, and the next call reads only new snapshots.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,6 +29,8 @@ from gpcatalog.growth.points import (
     leaves_of,
     roots_of,
 )
+from gpcatalog.growth.result import OlderSnapshots
+from gpcatalog.model.quantity import plural
 from gpcatalog.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -42,7 +45,23 @@ LEAVES_IN_MEMORY = 8_000_000
 LEAVES_AT_HAND = 50_000
 # largest size in bytes of files that are read at the same time: 200,000 leaves take 3.5 MB
 PARALLEL_BYTES = 4 << 20
+# a snapshot that is further in the future of the clock was taken with a wrong clock
+FUTURE = timedelta(days=1)
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Period:
+    """The points of a period, and what is not in it.
+
+    points:  oldest first, at least one
+    skipped: files that are left out, with the reasons
+    older:   snapshots of the same database before the period; None without any
+    """
+
+    points: list[Point]
+    skipped: list[tuple[str, str]]
+    older: OlderSnapshots | None
 
 
 @dataclass(kw_only=True, eq=False)
@@ -248,15 +267,65 @@ def _keep(paths: Sequence[Path], members: Sequence[_Member]) -> None:
             cache.write(place, [entry for entry in entries if entry is not None])
 
 
+def _future(members: Sequence[_Member], until: Path | None) -> list[_Member]:
+    """The snapshots whose time is more than a day after the clock of this machine, and more than a
+    day after the snapshot `until`. members: oldest first
+    """
+    clock = max([datetime.now(UTC), *(m.figures.taken_at for m in members if m.path == until)])
+    return [m for m in members if m.figures.taken_at - clock > FUTURE]
+
+
+def _future_time(member: _Member) -> str:
+    """The reason for leaving out a snapshot from the future."""
+    return (
+        f"its time, {member.figures.taken_at:%Y-%m-%d %H:%M} UTC, is more than a day in the future"
+        " of the clock of this machine"
+    )
+
+
+def _no_points(future: Sequence[_Member], lost: Sequence[tuple[str, str]]) -> CatalogError:
+    """The error for files of which none can be used."""
+    if not future:
+        reason = f": {lost[0][1]}" if lost else ""
+        return CatalogError(
+            f"there are no snapshots to compare{reason}",
+            hint="take a snapshot every day: `gpcatalog snapshot take`",
+        )
+    others = [
+        *([f"{plural(len(future) - 1, 'more snapshot')} from the future"] if future[1:] else []),
+        *([f"{plural(len(lost), 'file')} that cannot be read"] if lost else []),
+    ]
+    more = f" ({'; '.join(others)})" if others else ""
+    return CatalogError(
+        f"there are no snapshots to compare; {future[0].path.name} is left out:"
+        f" {_future_time(future[0])}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC{more}",
+        hint="correct the clock of this machine, or delete the snapshots with a wrong time",
+    )
+
+
+def length(days: float) -> timedelta:
+    """The length of a period; one that is longer than a timedelta can be is shortened to that."""
+    return timedelta(days=min(days, timedelta.max.days))
+
+
 def points(
     paths: Sequence[Path], *, since: timedelta | None = None, until: Path | None = None
 ) -> tuple[list[Point], list[tuple[str, str]]]:
-    """Points of the snapshots of one database, oldest first, and the files that are left out, with
-    the reasons.
+    """The points and the skipped files of `period`, with the same arguments and errors."""
+    found = period(paths, since=since, until=until)
+    return found.points, found.skipped
+
+
+def period(
+    paths: Sequence[Path], *, since: timedelta | None = None, until: Path | None = None
+) -> Period:
+    """Points of the snapshots of one database, oldest first, the files that are left out, with the
+    reasons, and the number of older snapshots.
 
     Files that cannot be read and snapshots of another database are left out: a database that was
-    dropped and created again has another oid. since: the period before the newest snapshot; until:
-    the snapshot of the last point; it is ignored if it is older than the period. Raises
+    dropped and created again has another oid. Snapshots that are more than a day in the future of
+    the clock of this machine are left out, too. since: the period before the newest snapshot;
+    until: the snapshot of the last point; it is ignored if it is older than the period. Raises
     CatalogError if no file remains.
     """
     lost: list[tuple[str, str]] = []
@@ -266,14 +335,12 @@ def points(
             lost.append((path.name, found))
         else:
             members.append(found)
-    if not members:
-        reason = f": {lost[0][1]}" if lost else ""
-        raise CatalogError(
-            f"there are no snapshots to compare{reason}",
-            hint="take a snapshot every day: `gpcatalog snapshot take`",
-        )
     members.sort(key=lambda m: (m.figures.taken_at, m.path.name))
-    newest = members[-1].figures
+    future = _future(members, until)
+    current = members[: len(members) - len(future)]
+    if not current:
+        raise _no_points(future, lost)
+    newest = current[-1].figures
     databases: dict[tuple[int, str], list[_Member]] = {}
     for member in members:
         head = member.figures.head
@@ -283,16 +350,25 @@ def points(
         with contextlib.suppress(CatalogError):  # they are left out in any case
             _chain(others, set(), set())
     different = "its database differs from that of the newest snapshot: it was recreated, or it is on another server"
-    lost += [(member.path.name, different) for member in members if member not in same_database]
+    lost += [(member.path.name, different) for member in current if member not in same_database]
+    lost = [
+        *((member.path.name, _future_time(member)) for member in future),
+        *lost,
+    ]
+    usable = [m for m in same_database if m not in future]
     in_period = [
-        m for m in same_database if since is None or newest.taken_at - m.figures.taken_at <= since
+        m for m in usable if since is None or newest.taken_at - m.figures.taken_at <= since
     ]
     compared = _compared_ones(in_period)
     at = next((n for n, m in enumerate(in_period) if m.path == until), len(in_period) - 1)
     shown = in_period[: at + 1]
     found_points = _chain(same_database, compared, {shown[0].path, shown[-1].path})
     _keep(paths, members)
-    first = len(same_database) - len(in_period)
+    first = len(usable) - len(in_period)
     chosen = found_points[first : first + len(shown)]
     chosen[0].changes, chosen[0].moves = {}, None
-    return chosen, lost
+    older = None
+    if first:
+        days = math.ceil((newest.taken_at - usable[0].figures.taken_at) / timedelta(days=1))
+        older = OlderSnapshots(first, days)
+    return Period(points=chosen, skipped=lost, older=older)

@@ -41,6 +41,7 @@ def test_series_says_what_happened(tmp_path: Path) -> None:
     assert partitions.per_day == pytest.approx(10, abs=1)
     assert [(t.name, t.added, t.dropped, t.state) for t in g.tables] == [("orders", 70, 5, "there")]
     entry = next(i for i in g.instances if i.content == 0 and i.relation == "pg_class")
+    assert entry.bytes_then is not None
     assert entry.bytes_now - entry.bytes_then == 14 << 20
     assert entry.bytes_per_day == 2 << 20
     assert {(d.content, d.shrank_at) for d in g.diverging} == {
