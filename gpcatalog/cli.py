@@ -49,8 +49,12 @@ from gpcatalog.model.names import listed, printable
 from gpcatalog.model.plain_text import spelled_out
 from gpcatalog.model.secrets import MaskedSecret
 
+# the name in messages and in shell completion, however the program was started: a completion of
+# `python -m gpcatalog` would be registered for every `python`
+NAME = "gpcatalog"
+
 app = typer.Typer(
-    name="gpcatalog",
+    name=NAME,
     help=(
         "Analyze catalog bloat of Greenplum and PostgreSQL, and plan partitions. Connections are"
         " read-only."
@@ -260,7 +264,7 @@ def _run() -> int:
     """Run a command; convert errors to an exit code and at most one message."""
     try:
         try:
-            code = _only(_named(sys.argv[1:]))(standalone_mode=False)
+            code = _only(_named(sys.argv[1:]))(standalone_mode=False, prog_name=NAME)
             sys.stdout.flush()
             raise SystemExit(code if isinstance(code, int) else 0)
         except SystemExit:

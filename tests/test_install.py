@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +118,39 @@ def test_the_image_is_built() -> None:
         ["docker", "run", "--rm", "gpcatalog-test", "--version"], capture_output=True, text=True
     )
     assert result.stdout.startswith("gpcatalog ")
+
+
+@pytest.mark.parametrize(
+    "start", [["-m", "gpcatalog"], [str(ROOT / "gpcatalog/__main__.py")]], ids=["module", "file"]
+)
+def test_completion_is_for_gpcatalog_however_it_was_started(
+    start: list[str], tmp_path: Path
+) -> None:
+    """A completion for `python -m gpcatalog` would be registered for every `python`."""
+    env = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "PYTHONPATH": str(ROOT),
+        "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1",
+    }
+
+    def called(*words: str) -> str:
+        return subprocess.run(
+            [sys.executable, *start, *words], capture_output=True, text=True, check=True, env=env
+        ).stdout
+
+    shown = called("--show-completion", "bash")
+    assert shown.splitlines()[-1] == "complete -o default -F _gpcatalog_completion gpcatalog"
+    assert "_GPCATALOG_COMPLETE=complete_bash" in shown
+    called("--install-completion", "bash")
+    assert [f.name for f in (tmp_path / ".bash_completions").iterdir()] == ["gpcatalog.sh"]
+    bash = subprocess.run(
+        ["bash", "--norc", "-c", "source ~/.bashrc; complete -p"], capture_output=True, text=True, check=True, env=env
+    )  # fmt: skip
+    assert bash.stdout == "complete -o default -F _gpcatalog_completion gpcatalog\n"
+    env |= {
+        "_GPCATALOG_COMPLETE": "complete_bash",
+        "COMP_WORDS": "gpcatalog doc",
+        "COMP_CWORD": "1",
+    }
+    assert called() == "doctor\n"

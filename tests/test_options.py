@@ -10,6 +10,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from gpcatalog.commands.common import merged
 from gpcatalog.errors import CatalogError
+from gpcatalog.lab.postgres import free_port
 from tests.test_cli import FIXTURE, run
 
 WRONG = {
@@ -73,7 +74,21 @@ WRONG = {
     ("audit", "--demo=yes"): "--demo takes no value",
     ("audit", "--port", "abc"): "not a connection string: the port is not a number",
     ("audit", "x", "-d", "y"): "give CONNINFO or --dbname, not both",
-}
+    **{
+        ("latency", option, value): f"{option} is for the tables of --allow-ddl and has no effect without it"
+        for option, value in (("--rounds", "5"), ("--leaves", "7"), ("--storage", "heap"))
+    },
+    ("latency", "--snapshot", str(FIXTURE), "--rounds", "3"): "--rounds is for the tables of --allow-ddl and has no effect without it",
+    **{
+        ("estimate", "--table", "a.b", *words): f"{words[0]} cannot be combined with a connection or --table,"
+        " which give the shape and the cluster"
+        for words in (("--columns", "20"), ("--no-toast",), ("--server", "greenplum6"), ("--index", "1"), ("--mirrors",))
+    },
+    **{
+        ("estimate", "--server", "postgres18", *words): f"{words[0]} is for a Greenplum cluster and has no effect with --server postgres18"
+        for words in (("--segments", "3", "--mirrors"), ("--mirrors",), ("--hosts", "2"))
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("words", WRONG, ids=" ".join)
@@ -85,6 +100,24 @@ def test_what_is_typed_wrong_is_one_message(words: tuple[str, ...]) -> None:
     assert first == f"gpcatalog: {WRONG[words]}"
     assert all(line.startswith("  hint: ") for line in hints)
     assert len(hints) <= 1
+
+
+def test_defaults_are_not_on_the_command_line(pg_dsn: str) -> None:
+    """Options that are refused with a connection have defaults, with which the command runs."""
+    result = run("estimate", pg_dsn, "--table", "pg_catalog.pg_class")
+    assert "--" not in result.stderr, result.stderr
+    assert run("estimate", "--server", "postgres18").returncode == 0
+
+
+def test_nobody_listens() -> None:
+    """Only a connection that times out may wait for a lock on a shared catalog."""
+    result = run("doctor", f"host=127.0.0.1 port={free_port()} dbname=x user=x")
+    assert result.returncode == 3
+    assert "refused" in result.stderr
+    assert (
+        "  hint: check the host and port, and that the server is running"
+        in result.stderr.splitlines()
+    )
 
 
 def test_options_of_psql_replace_parameters() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gpcatalog.audit.report import Report, Verdict
+from gpcatalog.audit.rules.registry import refuses_transactions
 from gpcatalog.audit.verdicts import verdict
 from gpcatalog.capacity import limits
 from gpcatalog.model.finding import Finding
@@ -82,5 +83,7 @@ def combine(reports: Sequence[Report], unread: Sequence[tuple[str, str]]) -> Clu
         catalog_bytes=sum(t.bytes for t in every),
         reclaimable_bytes=sum(t.reclaimable_bytes for t in every),
         verdicts=tuple(found),
-        findings=tuple(sorted(findings, key=lambda f: (-f.severity, f.title))),
+        findings=tuple(
+            sorted(findings, key=lambda f: (not refuses_transactions(f), -f.severity, f.title))
+        ),
     )

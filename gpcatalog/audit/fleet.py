@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 
 from gpcatalog.audit.cluster import Cluster, Unread
+from gpcatalog.audit.rules.registry import refuses_transactions
 from gpcatalog.model.finding import Finding, Severity
 
 SCHEMA = "gpcatalog.fleet/1"
@@ -61,5 +62,7 @@ def combine_clusters(clusters: Sequence[FleetCluster]) -> FleetReport:
     ]
     return FleetReport(
         clusters=tuple(clusters),
-        findings=tuple(sorted(findings, key=lambda f: (-f.severity, f.title))),
+        findings=tuple(
+            sorted(findings, key=lambda f: (not refuses_transactions(f), -f.severity, f.title))
+        ),
     )

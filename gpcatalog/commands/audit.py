@@ -177,7 +177,8 @@ def audit(
         kept = str(path) if save or (store and not demo and not snapshot) else ""
         _show(report, format, color, level, kept)
     if maintenance:
-        streams.log(f"wrote the maintenance script {maintenance}")
+        where = "; run it on the primary" if report.server.standby else ""
+        streams.log(f"wrote the maintenance script {maintenance}{where}")
     _notify(request, place, [(place, report)], {})
     if fail_on.reached(report.findings):
         raise typer.Exit(Exit.FINDINGS)

@@ -16,11 +16,13 @@ import typer
 
 from gpcatalog.commands import streams
 from gpcatalog.commands.fleet import DEFAULTS, OPTIONS, FleetChoice
+from gpcatalog.commands.options import Written
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.output_file import STANDARD_OUTPUT
 from gpcatalog.probes.timeouts import MOST_MS
 
 _TIMEOUTS = ("statement_timeout", "lock_timeout")
+_CONTEXT = "context"  # parameter of the context of a call, which only `complete` uses
 Command = Callable[..., None]
 
 _CONNECTION = {
@@ -112,17 +114,30 @@ def _check_numbers(values: dict[str, Any]) -> None:
             )
 
 
+def _written(context: typer.Context) -> Written:
+    """Return the options on the command line of a call, as they can be written."""
+    found = {}
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            off = context.params.get(name) is False and parameter.secondary_opts
+            found[name] = (off or parameter.opts)[0]
+    return Written(found)
+
+
 def complete(command: Command) -> Command:
     """Return the command with the shared options added.
 
     A command with a parameter `conninfo` gets --host, --port, --username and --dbname, a command
-    with a parameter `fleet` the options of a fleet, a command without a parameter `output` gets
-    --output.
+    with a parameter `fleet` the options of a fleet, a command with a parameter `written` the options
+    on the command line, a command without a parameter `output` gets --output.
     """
     signature = inspect.signature(command, eval_str=True)
     parameters = dict(signature.parameters)
     connects = "conninfo" in parameters
     fleets = parameters.pop("fleet", None) is not None
+    needs_written = parameters.pop("written", None) is not None
     writes = not {"output", "html", "to"} & set(parameters)
 
     @functools.wraps(command)
@@ -133,11 +148,16 @@ def complete(command: Command) -> Command:
             values["conninfo"] = merged(values["conninfo"], **given)
         if fleets:
             values["fleet"] = FleetChoice(**{name: values.pop(name) for name in OPTIONS})
+        if needs_written:
+            values["written"] = _written(values.pop(_CONTEXT))
         with _output_to(values.pop("output") if writes else ""):
             command(**values)
 
-    added = (_CONNECTION if connects else {}) | ({"output": _OUTPUT} if writes else {})
+    added: dict[str, Any] = (_CONNECTION if connects else {}) | (
+        {"output": _OUTPUT} if writes else {}
+    )
     added |= OPTIONS if fleets else {}
+    added |= {_CONTEXT: typer.Context} if needs_written else {}
     for name, annotation in added.items():
         parameters[name] = inspect.Parameter(
             name,

@@ -32,7 +32,8 @@ def _role_script(session: Session, role: str) -> str:
     found = session.rows("named_role", role_literal=quote_literal(role))
     existing = ExistingRole(**found[0]) if found else None
     body = library.part("monitor_role", session.server)
-    return create_role(session.server, session.facts["database"], role, body, existing)
+    database, standby = session.facts["database"], session.facts["standby"]
+    return create_role(session.server, database, role, body, existing, standby=standby)
 
 
 def doctor(

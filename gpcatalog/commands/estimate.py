@@ -10,8 +10,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpcatalog.commands import streams
-from gpcatalog.commands.options import ColorChoice, Colour, Format, OutputFormat
+from gpcatalog.commands.options import (
+    NONE_WRITTEN,
+    ColorChoice,
+    Colour,
+    Format,
+    OutputFormat,
+    Written,
+)
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.generations import is_greenplum
+from gpcatalog.model.names import printable
+
+# parameters that describe a table and its cluster, instead of a live table
+_DESCRIPTION = (
+    *("server", "storage", "columns", "leaves", "partitions", "default", "tables", "toast"),
+    *("dropped", "index", "unique", "segments", "mirrors"),
+)
 
 if TYPE_CHECKING:
     from gpcatalog.capacity.estimate import Estimate, Rates
@@ -207,6 +222,7 @@ def estimate(
     ] = None,
     format: OutputFormat = Format.TEXT,
     color: Colour = ColorChoice.AUTO,
+    written: Written = NONE_WRITTEN,
 ) -> None:
     """Estimate catalog rows, files and locks of tables.
 
@@ -221,6 +237,11 @@ def estimate(
     from gpcatalog.capacity.generation import generation
 
     if table or conninfo:
+        written.refuse(
+            _DESCRIPTION,
+            "cannot be combined with a connection or --table, which give the shape and the cluster",
+            hint="remove the option, or remove the connection and --table and give --server",
+        )
         result = _live(conninfo, table, hosts, unlink_rate)
     else:
         if not server:
@@ -230,6 +251,12 @@ def estimate(
                     "give a server, for example --server greenplum6, or a connection and --table"
                 ),
                 exit_code=Exit.USAGE,
+            )
+        if not is_greenplum(generation(server).name):
+            written.refuse(
+                ("segments", "mirrors", "hosts"),
+                f"is for a Greenplum cluster and has no effect with --server {printable(server)}",
+                hint="remove the option, or give a Greenplum server",
             )
         if leaves and partitions:
             raise CatalogError("give --leaves or --partitions, not both", exit_code=Exit.USAGE)

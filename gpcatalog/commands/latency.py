@@ -15,6 +15,7 @@ import typer
 
 from gpcatalog.commands import options, streams
 from gpcatalog.commands.options import (
+    NONE_WRITTEN,
     ColorChoice,
     Colour,
     Conninfo,
@@ -24,6 +25,7 @@ from gpcatalog.commands.options import (
     SnapshotFile,
     StatementTimeout,
     Store,
+    Written,
 )
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.services.series import place_for, series_of_snapshot
@@ -79,7 +81,7 @@ def predicted(
 
 
 def _forecast_line(left: Sequence[Left], rounds: int) -> str:
-    from gpcatalog.model.quantity import count, size
+    from gpcatalog.model.quantity import count, plural, size
 
     parts = []
     for one in (*left[:1], *{o.predicted_total: o for o in left[1:]}.values()):
@@ -93,7 +95,7 @@ def _forecast_line(left: Sequence[Left], rounds: int) -> str:
         parts.append(
             f"{count(one.predicted_total)} dead rows (about {size(one.predicted_bytes)}) on {who}"
         )
-    return f"{rounds} rounds of rolled-back DDL will leave {', '.join(parts)} in the catalogs"
+    return f"{plural(rounds, 'round')} of rolled-back DDL will leave {', '.join(parts)} in the catalogs"
 
 
 def _refuse(session: Session, subjects: Sequence[ProbeTable]) -> None:
@@ -323,6 +325,26 @@ def _scans(session: Session) -> tuple[list[Timing], str]:
         return [], f"{e.status}: {e.reason}"
 
 
+def _activity(session: Session) -> tuple[Activity, ...]:
+    """DDL of other sessions; empty if it could not be read, which the snapshot records."""
+    from gpcatalog.latency.result import activity_of
+    from gpcatalog.probes import latency as probe
+    from gpcatalog.probes.connection import ProbeFailed
+
+    try:
+        return activity_of(probe.activity(session))
+    except ProbeFailed:
+        return ()
+
+
+# options that need --allow-ddl, the rest of the message, and its hint
+_WITHOUT_DDL = (
+    ("rounds", "leaves", "storage"),
+    "is for the tables of --allow-ddl and has no effect without it",
+    "add --allow-ddl, or remove the option",
+)
+
+
 def latency(
     conninfo: Conninfo = "",
     snapshot: SnapshotFile = "",
@@ -417,6 +439,7 @@ def latency(
     color: Colour = ColorChoice.AUTO,
     statement_timeout: StatementTimeout = 60.0,
     lock_timeout: LockTimeout = 1.0,
+    written: Written = NONE_WRITTEN,
 ) -> None:
     """Measure how long catalog queries, planning and DDL take.
 
@@ -437,6 +460,8 @@ def latency(
 
     Example: gpcatalog latency "host=mdw dbname=sales" --calibrate
     """
+    if not allow_ddl:
+        written.refuse(*_WITHOUT_DDL)
     if snapshot:
         from gpcatalog.store import series
 
@@ -448,13 +473,11 @@ def latency(
         _emit(series.find(snapshot), Results(), calibrate=calibrate, format=format, color=color)
         return
     from gpcatalog.capacity.footprint import subjects as subjects_of
-    from gpcatalog.latency.result import activity_of
     from gpcatalog.model.names import split_name
     from gpcatalog.model.storage import Storage
-    from gpcatalog.probes import latency as probe
     from gpcatalog.probes import tables
     from gpcatalog.probes.collect import collect
-    from gpcatalog.probes.connection import ProbeFailed, connect
+    from gpcatalog.probes.connection import connect
     from gpcatalog.probes.target import as_conninfo
 
     target = as_conninfo(conninfo)
@@ -476,10 +499,7 @@ def latency(
             _refuse(session, chosen)
             done, left = _active(session, target, chosen, rounds, lock_timeout, statement_timeout)
         log = _log(session, server_log) if server_log is not None else None
-        try:
-            activity = activity_of(probe.activity(session))
-        except ProbeFailed:
-            activity = ()
+        activity = _activity(session)
         scans, unscanned = _scans(session) if startup else ([], "")
         with place_for(session, store=store) as path:
             timings = [*(done.timings if done else ()), *(log.timings if log else ())]

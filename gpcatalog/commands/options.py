@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpcatalog.errors import CatalogError
+from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.file_choice import FileChoice, FileSelection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gpcatalog.model.finding import Finding
     from gpcatalog.probes.timeouts import Timeouts
 
@@ -174,3 +176,20 @@ def file_choice(files: FileSelection, parallel: int | None, **without_server: ob
     if parallel and files is FileSelection.NONE:
         raise CatalogError("--parallel cannot be combined with --files none, which lists nothing")
     return choice
+
+
+class Written(dict[str, str]):
+    """The options on the command line of a call: as written, such as --no-toast, by parameter."""
+
+    def refuse(self, parameters: Iterable[str], reason: str, hint: str) -> None:
+        """Raise CatalogError (2) if one of these options is written, because it would have no
+        effect.
+
+        reason: the rest of the sentence that begins with the option
+        """
+        for name in parameters:
+            if name in self:
+                raise CatalogError(f"{self[name]} {reason}", hint=hint, exit_code=Exit.USAGE)
+
+
+NONE_WRITTEN = Written()

@@ -42,6 +42,7 @@ class Doctor(msgspec.Struct, kw_only=True, frozen=True):
     """The server, the role, and every section.
 
     notes: additional information: current timeouts, free connections, segments that are down
+    standby: whether the server is a standby; the GRANTs must then be run on its primary
     """
 
     product: str
@@ -53,6 +54,7 @@ class Doctor(msgspec.Struct, kw_only=True, frozen=True):
     superuser: bool
     sections: tuple[Section, ...]
     notes: tuple[str, ...]
+    standby: bool = False
     schema: str = SCHEMA
 
 
@@ -163,14 +165,20 @@ def _head_of_existing(server: Server, role: str, existing: ExistingRole) -> list
 
 
 def create_role(
-    server: Server, database: str, role: str, body: str, existing: ExistingRole | None = None
+    server: Server,
+    database: str,
+    role: str,
+    body: str,
+    existing: ExistingRole | None = None,
+    *,
+    standby: bool = False,
 ) -> str:
     """Return the SQL that gives a role without superuser everything an audit of this server reads.
     It creates the role if it does not exist.
 
     body: the part monitor_role of the server's SQL; existing: the role, None if there is none of
-    this name. Raises CatalogError (2) for a name that cannot be used in the script, and for a
-    superuser.
+    this name; standby: whether the server is a standby, which cannot run the script. Raises
+    CatalogError (2) for a name that cannot be used in the script, and for a superuser.
     """
     check_role_name(role)
     if existing is not None and existing.superuser:
@@ -185,6 +193,7 @@ def create_role(
             else _head_of_existing(server, role, existing)
         ),
         "",
+        *(["This server is a standby. Run this file on its primary."] if standby else []),
         (
             "Run this file as superuser in every database that you want to audit; this one is"
             f" for {printable(database)}:"
@@ -451,7 +460,8 @@ def notes(server: Server, standby: bool, superuser: bool, facts: Facts) -> tuple
     if standby:
         lines.append(
             "this server is a standby: sizes are those of the standby, and active"
-            " DDL (--allow-ddl) is not possible"
+            " DDL (--allow-ddl) is not possible. Roles, privileges and extensions are created on"
+            " the primary"
         )
     if facts.down:
         lines.append(
@@ -462,5 +472,6 @@ def notes(server: Server, standby: bool, superuser: bool, facts: Facts) -> tuple
         lines.append(
             "an audit does not need a superuser: `gpcatalog doctor --create-role NAME` prints"
             " the SQL for a role with the necessary privileges"
+            + (", to run on the primary" if standby else "")
         )
     return tuple(lines)

@@ -29,7 +29,11 @@ def show(found: Doctor, out: Console) -> None:
     if grants:
         out.print()
         out.print(
-            text("Run these statements as superuser to grant the missing privileges:", "bold")
+            text(
+                f"Run these statements as superuser{' on the primary' if found.standby else ''} to"
+                " grant the missing privileges:",
+                "bold",
+            )
         )
         for grant in grants:
             out.print(text(f"  {grant}"), soft_wrap=True)

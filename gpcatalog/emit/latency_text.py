@@ -153,6 +153,13 @@ def _statement_times(latency: Latency, out: Console) -> None:
 STARTUPS_SHOWN = 5
 
 
+def _place(content: int, *, segments: bool) -> str:
+    """The name of an instance; the only instance of PostgreSQL is the server."""
+    if content >= 0:
+        return f"segment {content}"
+    return "coordinator" if segments else "server"
+
+
 def _startups(latency: Latency, out: Console) -> None:
     """Print session starts without pg_internal.init, the slowest first."""
     if not latency.startups:
@@ -160,9 +167,7 @@ def _startups(latency: Latency, out: Console) -> None:
     segments = any(s.content >= 0 for s in latency.startups)
     rows = [
         (
-            ("coordinator" if s.content == -1 else f"segment {s.content}")
-            if segments
-            else "server",
+            _place(s.content, segments=segments),
             count(s.pages_read),
             count(s.pages),
             _ms(s.scan_ms),
@@ -194,9 +199,10 @@ def _startups(latency: Latency, out: Console) -> None:
 def _left(latency: Latency, out: Console) -> None:
     if not latency.left:
         return
+    segments = any(one.content >= 0 for one in latency.left)
     rows = [
         (
-            "coordinator" if one.content == -1 else f"segment {one.content}",
+            _place(one.content, segments=segments),
             count(one.predicted_total),
             count(one.counted_total) if one.counted_total is not None else "not counted",
             "yes" if one.equal else "no" if one.counted is not None else "",
@@ -209,7 +215,7 @@ def _left(latency: Latency, out: Console) -> None:
         table(
             "",
             (
-                f"Dead rows left by {latency.rounds} rounds",
+                f"Dead rows left by {plural(latency.rounds, 'round')}",
                 "predicted",
                 "counted",
                 "equal",

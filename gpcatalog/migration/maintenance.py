@@ -352,6 +352,11 @@ def script(report: Report, window_seconds: float | None = None) -> str:
             f"written by gpcatalog {report.taken.gpcatalog_version} from snapshot"
             f" {report.taken.snapshot_id} of {report.taken.taken_at:%Y-%m-%d %H:%M} UTC"
         ),
+        *(
+            ["That server was a standby. Run this script on its primary; a standby refuses it."]
+            if server.standby
+            else []
+        ),
         "",
     ]
     if todo:

@@ -20,12 +20,17 @@ _NOW = "pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())"
 
 
 def alone() -> list[str]:
-    """Statements that end the script if another maintenance script runs in this database."""
+    """Statements that end the script on a standby, and if another maintenance script runs in this
+    database.
+    """
     return [
-        "-- two scripts at once would wait for each other",
         "\\set ON_ERROR_STOP on",
         "DO $gpcatalog$",
         "BEGIN",
+        "    IF pg_catalog.pg_is_in_recovery() THEN",
+        "        RAISE EXCEPTION 'this server is a standby; run this script on the primary';",
+        "    END IF;",
+        "    -- two scripts at once would wait for each other",
         f"    IF NOT pg_catalog.pg_try_advisory_lock({LOCK[0]}, {LOCK[1]}) THEN",
         "        RAISE EXCEPTION 'another maintenance script is running in this database';",
         "    END IF;",

@@ -501,21 +501,21 @@ _HINTS = (
     ),
     (
         r"due to (lock|statement) timeout",
-        (
-            "another session has an exclusive lock on a catalog: pg_locks shows it; try again"
-            " when it is released"
-        ),
+        "another session has an exclusive lock on a catalog: pg_locks shows it; try again"
+        " when it is released",
     ),
     (
         r"closed the connection|terminating connection|connection .*lost",
         "the log of the server has the reason",
     ),
     (
-        r"refused|timeout|timed out|No route|unreachable|resolve|translate host",
-        (
-            "check the host and port, that the server is running, and that no shared catalog"
-            " such as pg_database is locked"
-        ),
+        r"timeout|timed out",
+        "check the host and port, that the server is running, and that no shared catalog"
+        " such as pg_database is locked",
+    ),
+    (
+        r"refused|No route|unreachable|resolve|translate host",
+        "check the host and port, and that the server is running",
     ),
     (
         _NONE_FREE,

@@ -96,4 +96,5 @@ def examine(session: Session) -> Doctor:
         superuser=superuser,
         sections=sections(session.server, role, superuser, found),
         notes=notes(session.server, session.facts["standby"], superuser, found),
+        standby=session.facts["standby"],
     )

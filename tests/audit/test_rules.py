@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import msgspec
 import pytest
 
 from gpcatalog.audit import rules
 from gpcatalog.audit.build import build
+from gpcatalog.audit.cluster import combine
 from gpcatalog.lab.synthetic import TAKEN_AT, Spec, write
 from gpcatalog.migration.maintenance import script
 from gpcatalog.model.finding import Confidence, Severity
@@ -559,6 +561,11 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (aged(5, 2_137_483_547, generation="gp7"), C),
         (aged(5, 2_137_483_546, generation="gp7"), W),
         (Given(), None),
+        (aged(2_047_483_646), C),
+        (aged(2_047_483_647), C),  # the server refuses transactions
+        (aged(2_144_483_646, generation="pg19", content=-1), C),
+        (aged(2_144_483_647, generation="pg19", content=-1), C),
+        (aged(5, 2_144_483_647, generation="pg19", content=-1), C),
     ],
     "catalog-not-vacuumed": [
         (vacuumed(8), W),
@@ -970,3 +977,64 @@ def test_the_worst_comes_first(tmp_path: Path) -> None:
     severities = [f.severity for f in found]
     assert severities == sorted(severities, reverse=True)
     assert found[0].rule == "segment-down"
+
+
+def refusing(generation: str, *names: str) -> Given:
+    """A snapshot of a server that refuses new transactions, because these databases are too old."""
+    rows = [
+        {"content": -1, "kind": "database", "name": name, "xid_age": 2_147_000_000, "multixact_age": 5}
+        for name in names
+    ]  # fmt: skip
+    return Given(
+        {
+            **bloated(130 * MIB, 10 * MIB).rows,
+            "age": rows,
+        },
+        generation="pg15" if generation == "pg13" else generation,
+        segments=0 if generation.startswith("pg") else 4,
+        sql=(f"UPDATE snapshot SET generation = '{generation}'",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("generation", "names", "remedy"),
+    [
+        ("pg19", ["xw"], "act now, statements that write fail already: as superuser, run vacuumdb without --full and --freeze on database xw"),
+        ("pg13", ["xw"], "act now, statements that write fail already: as superuser, run VACUUM (TRUNCATE off) on database xw"),
+        ("pg19", ["b c", "a", "template0"], "act now, statements that write fail already: as superuser, run vacuumdb without --full and --freeze on each"
+         " of the databases a, 'b c'; for template0, wait for autovacuum, or run VACUUM in single-user mode (postgres --single)"),
+        ("pg19", ["template0"], "act now, statements that write fail already: for template0, wait for autovacuum, or run VACUUM in single-user mode"
+         " (postgres --single)"),
+        ("gp6", ["xw", "y"], "act now, statements that write fail already: lower xid_stop_limit by 10,000,000 on all instances and restart the cluster;"
+         " as superuser, run vacuumdb --freeze on each of the databases xw, y; then set xid_stop_limit as before and restart"),
+    ],
+)  # fmt: skip
+def test_a_server_that_refuses_transactions_comes_first(
+    generation: str, names: list[str], remedy: str, tmp_path: Path
+) -> None:
+    """Its remedy is urgent, names all databases, and comes before remedies that would fail."""
+    with Snapshot(refusing(generation, *names).write(tmp_path / "made.gpcatalog")) as snapshot:
+        report = build(snapshot)
+    report = msgspec.structs.replace(report, findings=rules.run(report))
+    assert len({f.rule for f in report.findings if f.severity is C}) > 1
+    assert report.findings[0].rule == "transactions-age"
+    assert report.findings[0].remedy == remedy
+    assert "; the server refuses new ones (limit " in report.findings[0].title
+    assert combine([report], []).findings[0].remedy == remedy
+
+
+def test_a_standby_names_its_primary(tmp_path: Path) -> None:
+    """A remedy that writes is for the primary; a session of the standby is ended on the standby."""
+    given = Given(
+        {**holder("session", 9999), **setting("autovacuum", "off", "pg19").rows},
+        generation="pg19",
+        segments=0,
+        sql=("UPDATE snapshot SET standby = true",),
+    )
+    with Snapshot(given.write(tmp_path / "made.gpcatalog")) as snapshot:
+        found = {f.rule: f for f in rules.run(build(snapshot))}
+    off = found["autovacuum-off"]
+    assert off.remedy.startswith("on the primary (this server is a standby): set autovacuum = on")
+    assert off.title.startswith("autovacuum is off on this standby: if it is off on the primary")
+    assert (off.severity, off.confidence) == (N, Confidence.LOW)
+    assert found["catalog-horizon-held"].remedy.startswith("wait for it, or end it: ")

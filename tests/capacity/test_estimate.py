@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from gpcatalog.capacity import limits, unlink
 from gpcatalog.capacity.cost import tree_cost
 from gpcatalog.capacity.model import Index, Instance, Place, Shape, locks, relation_rows, tree
+from gpcatalog.commands.common import complete
 from gpcatalog.commands.estimate import estimate, levels
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.names import split_name
@@ -22,7 +23,7 @@ from .live import Live, added, own_database
 from .test_matrix import Case, Keys, Table, generation
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-app.command()(estimate)
+app.command()(complete(estimate))
 HUNDRED = (
     "--server",
     "greenplum6",

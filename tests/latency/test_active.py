@@ -24,6 +24,7 @@ from gpcatalog.probes import latency
 from gpcatalog.probes.connection import connect
 from tests.capacity.live import Live
 from tests.conftest import fresh_database
+from tests.program import run
 
 SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
 
@@ -144,6 +145,20 @@ def test_refusals(pg_dsn: str) -> None:
         with pytest.raises(CatalogError, match="lock slots") as many:
             latency.refuse(session, True, [ProbeTable(Storage.HEAP, 5_000_000)])
         assert many.value.exit_code == Exit.REFUSED
+
+
+@pytest.mark.parametrize(("server", "name"), [("gp6_dsn", "coordinator"), ("pg_dsn", "server")])
+def test_the_text_names_the_instance(
+    server: str, name: str, request: pytest.FixtureRequest
+) -> None:
+    """PostgreSQL has no coordinator: its only instance is the server, in all tables."""
+    dsn = fresh_database(request.getfixturevalue(server), "time_named")
+    done = run("latency", dsn, "--allow-ddl", "--rounds", "1", "--leaves", "2", "--startup", "--no-store")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    first = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
+    assert first.count(name) == 2, done.stdout  # session starts and dead rows
+    assert not ({"coordinator", "server"} - {name}) & set(first)
+    assert "Dead rows left by 1 round " in done.stdout
 
 
 def test_standby_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from gpcatalog.commands.common import complete
 from gpcatalog.commands.latency import latency as latency_command
 from gpcatalog.model.clients import CLIENTS
 from gpcatalog.probes.connection import connect
@@ -19,7 +20,7 @@ from tests.growth import made
 SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn"]
 PARTITIONS = 6
 app = typer.Typer()
-app.command()(latency_command)
+app.command()(complete(latency_command))
 
 
 @pytest.fixture(scope="module", params=SERVERS)

@@ -13,6 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from gpcatalog.audit.rules import run
+from gpcatalog.commands.common import complete
 from gpcatalog.commands.latency import latency as latency_command
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.latency.locks import arithmetic
@@ -26,7 +27,7 @@ from tests.growth import made
 
 SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
 app = typer.Typer()
-app.command()(latency_command)
+app.command()(complete(latency_command))
 
 
 @pytest.fixture(scope="module", params=SERVERS)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from gpcatalog.audit import rules
 from gpcatalog.capacity import wraparound
 from gpcatalog.lab import process
 from gpcatalog.lab.postgres import PrivateServer
@@ -135,9 +137,12 @@ TABLES = 2000  # a forced VACUUM of them takes longer than to connect and lock o
 TRIES = 3  # repetitions if the forced VACUUM was faster anyway
 
 
-def messages_near_limit(version: str, limit: str) -> tuple[int, int, list[str]] | None:
+def messages_near_limit(
+    version: str, limit: str, refused: Callable[[PrivateServer], None] | None = None
+) -> tuple[int, int, list[str]] | None:
     """Set the next transaction ID a few before a limit; return (limit, age at which the server warns or refuses, its messages).
 
+    refused: called while the server refuses transactions.
     None if the forced VACUUM advanced the database before a lock could prevent it.
     """
     settings = {"autovacuum": "off", "max_connections": "20"}
@@ -174,6 +179,8 @@ def messages_near_limit(version: str, limit: str) -> tuple[int, int, list[str]] 
                 messages.clear()
                 consumed = xid_consumed(conn, messages)
                 if (messages and limit == "warn") or not consumed:
+                    if refused is not None:
+                        refused(server)
                     return threshold, age[0], messages
     raise AssertionError(f"nothing was said until age {age[0]}, {limit} is {threshold}")
 
@@ -187,3 +194,26 @@ def test_the_server_warns_and_refuses_at_these_ages(version: str, limit: str) ->
     threshold, age, messages = found
     assert age == threshold, messages
     assert any(("must be vacuumed" if limit == "warn" else "not accepting") in t for t in messages)
+
+
+@pytest.mark.postgres
+def test_the_audit_of_a_server_that_refuses_transactions(tmp_path: Path) -> None:
+    """The first advice is to act now, and the VACUUM that it names runs in this state, while VACUUM FULL fails."""
+    seen = []
+
+    def look(server: PrivateServer) -> None:
+        report = report_of(server.conninfo(), tmp_path / "s.gpcatalog")
+        seen.append(rules.run(report)[0])
+        with psycopg.connect(server.conninfo(), autocommit=True) as conn:
+            conn.execute("VACUUM pg_catalog.pg_proc")
+            with pytest.raises(psycopg.errors.ProgramLimitExceeded):
+                conn.execute("VACUUM FULL t1")
+
+    for _ in range(TRIES):
+        if messages_near_limit("newest", "stop", look) is not None:
+            break
+    assert seen
+    assert seen[-1].remedy.startswith(
+        "act now, statements that write fail already: as superuser, run vacuumdb without --full and --freeze on "
+    )
+    assert "postgres" in seen[-1].remedy

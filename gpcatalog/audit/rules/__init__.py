@@ -8,7 +8,17 @@ from collections.abc import Iterable
 
 from gpcatalog.audit.report import Report
 from gpcatalog.audit.rules import catalogs, files, leftovers, partitions, sessions, time, upkeep
-from gpcatalog.audit.rules.registry import HARMS, PARTS, Check, Harm, every, page, rule
+from gpcatalog.audit.rules.registry import (
+    HARMS,
+    PARTS,
+    Check,
+    Harm,
+    every,
+    for_standby,
+    page,
+    refuses_transactions,
+    rule,
+)
 from gpcatalog.model.finding import Confidence, Finding
 
 __all__ = [
@@ -31,7 +41,9 @@ __all__ = [
 
 def run(report: Report, only: Iterable[str] = ()) -> tuple[Finding, ...]:
     """Return the findings of all rules, or of the rules in `only`, by severity, then confidence,
-    then harm.
+    then harm. A server that refuses new transactions comes first.
+
+    On a standby, remedies that write name the primary.
 
     Raises CatalogError for an unknown rule.
     """
@@ -40,10 +52,13 @@ def run(report: Report, only: Iterable[str] = ()) -> tuple[Finding, ...]:
     for id in rule_ids:
         page(id)  # raises CatalogError for an unknown rule
     found = [finding for id in rule_ids for finding in checks[id](report)]
+    if report.server.standby:
+        found = [for_standby(finding) for finding in found]
     return tuple(
         sorted(
             found,
             key=lambda f: (
+                not refuses_transactions(f),
                 -f.severity,
                 list(Confidence).index(f.confidence),
                 HARMS[f.rule],

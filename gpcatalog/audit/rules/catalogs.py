@@ -322,17 +322,24 @@ def autovacuum_off(report: Report) -> Iterator[Finding]:
 
     What it finds: autovacuum = off, or track_counts = off, which disables it too.
     Why it matters: dead rows of catalogs and tables are not removed.
-    How sure it is: the setting was read.
+    How sure it is: the setting was read. A standby has its own, so there it is only a notice: the
+    primary may have another one.
     What to do: enable it. If a job replaces it, that job must vacuum pg_catalog too.
     """
     if not is_greenplum(report.server.generation):
         for name in ("autovacuum", "track_counts"):
             if report.settings.get(name) == "off":
+                standby = report.server.standby
                 yield Finding(
                     rule="autovacuum-off",
-                    severity=Severity.WARNING,
-                    confidence=Confidence.HIGH,
-                    title=f"{name} is off: the catalogs of this server are not vacuumed automatically",
+                    severity=Severity.NOTICE if standby else Severity.WARNING,
+                    confidence=Confidence.LOW if standby else Confidence.HIGH,
+                    title=(
+                        f"{name} is off on this standby: if it is off on the primary, too, the catalogs"
+                        " are not vacuumed automatically"
+                        if standby
+                        else f"{name} is off: the catalogs of this server are not vacuumed automatically"
+                    ),
                     detail=("Dead rows of pg_attribute and pg_class stay until a manual VACUUM."),
                     remedy=f"set {name} = on, or vacuum pg_catalog in your own job",
                     source=f"setting {name}",

@@ -14,7 +14,7 @@ OLD_SECONDS = 3600.0  # shortest duration of a transaction that is reported
 OLD_TRANSACTIONS = 1_000_000  # lowest xid age that is reported
 
 
-@rule("catalog-horizon-held", Harm.SLOW)
+@rule("catalog-horizon-held", Harm.SLOW, own_remedy=True)
 def catalog_horizon_held(report: Report) -> Iterator[Finding]:
     """An old transaction prevents VACUUM from removing dead catalog rows.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpcatalog.audit.places import where
 from gpcatalog.audit.report import Age, Report
@@ -12,7 +12,9 @@ from gpcatalog.audit.statement_times import EXCLUSIVE
 from gpcatalog.capacity import limits, session_start, wraparound
 from gpcatalog.capacity.limits import MIB
 from gpcatalog.capacity.memory import OPERATOR_BYTES, OTHER_OPERATORS
+from gpcatalog.model import generations
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
+from gpcatalog.model.names import listed
 from gpcatalog.model.quantity import count, duration, plural, size
 
 
@@ -82,12 +84,16 @@ def bootstrap_rows_displaced(report: Report) -> Iterator[Finding]:
 
 
 TEMPLATE = " (allow connections to template0 for this, and forbid them again afterwards)"
+NAMED = 10  # databases that the remedy lists
 
 
 def _holder_remedy(report: Report, worst: Age) -> str:
     """The remedy for what prevents VACUUM from freezing on that instance: end the oldest
-    transaction if it is about as old; "" if there is none.
+    transaction if it is about as old; "" if there is none, and on a standby, which shows only its
+    own sessions.
     """
+    if report.server.standby:
+        return ""
     old = [
         h
         for h in report.holders
@@ -112,7 +118,9 @@ def transactions_age(report: Report) -> Iterator[Finding]:
     of multixacts.
     What to do: end old transactions, commit or roll back prepared transactions, drop unused slots,
     then run vacuumdb --freeze on the database. A database that does not allow connections
-    (template0) must allow them meanwhile.
+    (template0) must allow them meanwhile. If the server refuses new ones already, act at once on
+    all databases that the finding names: VACUUM without FULL and FREEZE on PostgreSQL. On
+    Greenplum, lower xid_stop_limit for the time of VACUUM FREEZE.
     """
     databases = [a for a in report.ages or () if a.kind == "database"]
     kinds = (
@@ -126,17 +134,25 @@ def transactions_age(report: Report) -> Iterator[Finding]:
         if not old:
             continue
         worst, age = max(old.items(), key=lambda pair: (pair[1], -pair[0].content, pair[0].name))
+        refused = sorted({a.name for a, n in old.items() if n >= found.stop})
         yield Finding(
             rule="transactions-age",
             severity=Severity.CRITICAL if age >= found.warn else Severity.WARNING,
             confidence=Confidence.HIGH,
             title=(
                 f"the oldest {word} of database {worst.name} on {where(worst.content, report)} is"
-                f" {plural(age, word)} old; from {count(found.stop)} on, the server refuses new ones"
+                f" {plural(age, word)} old; "
+                + (
+                    f"the server refuses new ones (limit {count(found.stop)})"
+                    if refused
+                    else f"from {count(found.stop)} on, the server refuses new ones"
+                )
             ),
             detail=_detail(report, worst, old, word),
             remedy=(
-                (_holder_remedy(report, worst) if word == "transaction" else "")
+                _remedy_of_refused(report, worst, refused, word)
+                if refused
+                else (_holder_remedy(report, worst) if word == "transaction" else "")
                 + f"run vacuumdb --freeze {shlex.quote(worst.name)} at a quiet time"
                 + (TEMPLATE if worst.name == "template0" else "")
             ),
@@ -149,6 +165,48 @@ def transactions_age(report: Report) -> Iterator[Finding]:
             source=found.source,
             content=worst.content,
         )
+
+
+def _remedy_of_refused(report: Report, worst: Age, names: Sequence[str], word: str) -> str:
+    """What to do once the server refuses new transactions or multixacts.
+
+    names: the databases that are so old. PostgreSQL: VACUUM without FULL and FREEZE, as its manual
+    advises; before version 14, truncation needs a transaction and would fail. Greenplum: as its
+    manual advises, with a temporarily lower xid_stop_limit.
+    """
+    transactions = word == "transaction"
+    greenplum = generations.is_greenplum(report.server.generation)
+    old = transactions and not greenplum and generations.known(report.server.generation).base < 14
+    fails = "statements that write" if transactions else f"statements that need a new {word}"
+    steps = []
+    if others := [shlex.quote(name) for name in names if name != "template0"]:
+        vacuum = (
+            "VACUUM (TRUNCATE off)"
+            if old
+            else "vacuumdb --freeze"
+            if greenplum
+            else "vacuumdb without --full and --freeze"
+        )
+        each = "each of the databases" if len(others) > 1 else "database"
+        steps.append(f"as superuser, run {vacuum} on {each} {listed(others, NAMED)}")
+    if "template0" in names:
+        # ALTER DATABASE needs a transaction ID
+        steps.append(
+            "for template0, wait for autovacuum, or run VACUUM in single-user mode (postgres --single)"
+            if transactions and not greenplum
+            else f"run vacuumdb --freeze on template0{TEMPLATE}"
+        )
+    todo = "; ".join(steps)
+    if greenplum and transactions:
+        todo = (
+            "lower xid_stop_limit by 10,000,000 on all instances and restart the cluster;"
+            f" {todo}; then set xid_stop_limit as before and restart"
+        )
+    return (
+        f"act now, {fails} fail already: "
+        + (_holder_remedy(report, worst) if transactions else "")
+        + todo
+    )
 
 
 def _detail(report: Report, worst: Age, old: dict[Age, int], word: str) -> str:

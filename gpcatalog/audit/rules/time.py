@@ -99,7 +99,7 @@ def planning_slow(report: Report) -> Iterator[Finding]:
     )
 
 
-@rule("ddl-waits", Harm.OUTAGE)
+@rule("ddl-waits", Harm.OUTAGE, own_remedy=True)
 def ddl_waits(report: Report) -> Iterator[Finding]:
     """DDL was waiting for a lock when the snapshot was taken.
 
@@ -132,7 +132,7 @@ def ddl_waits(report: Report) -> Iterator[Finding]:
             )
 
 
-@rule("backup-locks-too-many", Harm.OUTAGE)
+@rule("backup-locks-too-many", Harm.OUTAGE, own_remedy=True)
 def backup_locks_too_many(report: Report) -> Iterator[Finding]:
     """A dump of the whole database needs more lock slots than the server has.
 
