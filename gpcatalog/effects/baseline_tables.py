@@ -174,6 +174,7 @@ class TableReader:
             table.unknown.append(f"definition of {table.title}, which the snapshot does not have")
             return
         facts = found[0]
+        table.not_null_named = True  # names of NOT NULL constraints are not read
         gen = generation(self.edition.name)
         for name, kind, typmod, not_null, default, local, sequences, plain, generated in (
             facts.columns or ()

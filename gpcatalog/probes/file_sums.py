@@ -332,7 +332,7 @@ def add_up(writer: Writer, block: int) -> None:
         SELECT 1 AS what, oid, sum(files) AS files, sum(bytes) AS bytes, max(main) AS most,
                sum(forks) AS forks, sum(fork_bytes) AS fork_bytes
           FROM (SELECT content, oid, sum(files) AS files, sum(bytes) AS bytes, {main} AS main, {forks}
-                  FROM numbered WHERE part > 10 AND oid >= 16384 AND bucket IS NOT NULL GROUP BY content, oid)
+                  FROM numbered WHERE part > 10 AND oid >= {_FIRST_USER_OID} AND bucket IS NOT NULL GROUP BY content, oid)
          GROUP BY oid
     """)
     # the last file of a large index can also have a single page

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from gpcatalog.probes.collect import collect
+from gpcatalog.probes.connection import connect
+from tests import program
 from tests.check.test_check import check, fired
+from tests.conftest import fresh_database
 from tests.effects.live import run
 
 EVERYWHERE = """
@@ -102,3 +108,18 @@ def test_temporary_tables_in_loops(body: str, expected: bool) -> None:
     assert (
         "temp-table-in-loop" in fired(FUNCTION.format(body=body), server="postgres18")
     ) is expected
+
+
+def test_names_in_a_baseline_are_not_known(pgnew_dsn: str, tmp_path: Path) -> None:
+    """DROP CONSTRAINT IF EXISTS can mean a NOT NULL constraint of a table that existed before."""
+    dsn = fresh_database(pgnew_dsn, "named_not_null")
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("CREATE TABLE t (a int CONSTRAINT nn NOT NULL)")
+    with connect(dsn) as session:
+        baseline = collect(session, tmp_path / "s.gpcatalog")
+    file = tmp_path / "change.sql"
+    file.write_text("ALTER TABLE t DROP CONSTRAINT IF EXISTS nn;")
+    result = program.run(
+        "check", str(file), "--baseline", str(baseline), "--format", "json", "--fail-on", "never"
+    )
+    assert json.loads(result.stdout)["statements"][0]["unknown"] == ["unknown constraint nn"]
