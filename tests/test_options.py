@@ -88,6 +88,14 @@ WRONG = {
         ("estimate", "--server", "postgres18", *words): f"{words[0]} is for a Greenplum cluster and has no effect with --server postgres18"
         for words in (("--segments", "3", "--mirrors"), ("--mirrors",), ("--hosts", "2"))
     },
+    **{
+        ("estimate", "--server", "greenplum6", *words): f"{words[0]} has no effect without --segments"
+        for words in (("--mirrors",), ("--hosts", "2"))
+    },
+    **{
+        ("estimate", "--server", "greenplum6", "--columns", "4", option, "5"): f"{option} 5: the table has 4 columns"
+        for option in ("--not-null", "--defaults")
+    },
 }  # fmt: skip
 
 

@@ -133,6 +133,9 @@ class Estimate(msgspec.Struct, kw_only=True, frozen=True):
     intermediates: int
     columns: int
     dropped: int
+    not_null: int
+    defaults: int
+    checks: int
     toastable: bool
     indexes: int
     segments: int
@@ -362,6 +365,9 @@ def estimate(
         // tables,
         columns=leaf.columns,
         dropped=leaf.dropped,
+        not_null=leaf.not_null,
+        defaults=leaf.defaults,
+        checks=leaf.checks,
         toastable=leaf.toastable,
         indexes=len(leaf.indexes),
         segments=cluster.segments,

@@ -25,7 +25,7 @@ from gpcatalog.model.names import printable
 # parameters that describe a table and its cluster, instead of a live table
 _DESCRIPTION = (
     *("server", "storage", "columns", "leaves", "partitions", "default", "tables", "toast"),
-    *("dropped", "index", "unique", "segments", "mirrors"),
+    *("dropped", "not_null", "defaults", "checks", "index", "unique", "segments", "mirrors"),
 )
 
 if TYPE_CHECKING:
@@ -61,6 +61,9 @@ def shaped(
     columns: int,
     *,
     dropped: int,
+    not_null: int,
+    defaults: int,
+    checks: int,
     toastable: bool,
     indexes: list[int],
     unique: list[int],
@@ -92,14 +95,29 @@ def shaped(
                     f"{option} {width}: an index of this table can have 1 to {columns} columns",
                     exit_code=Exit.USAGE,
                 )
+    for option, number in (("--not-null", not_null), ("--defaults", defaults)):
+        if number > columns:
+            raise CatalogError(
+                f"{option} {number}: the table has {columns} columns", exit_code=Exit.USAGE
+            )
     all_indexes = (*(Index(n) for n in indexes), *(Index(n, constraint=True) for n in unique))
-    shape = Shape(kind, columns, toastable=toastable, dropped=dropped, indexes=all_indexes)
+    shape = Shape(
+        kind,
+        columns,
+        toastable=toastable,
+        dropped=dropped,
+        not_null=not_null,
+        defaults=defaults,
+        checks=checks,
+        indexes=all_indexes,
+    )
     known(server, shape)
     if not partitions:
         return {shape: tables}
-    defaults = (False,) * (len(partitions) - 1) + (default,)
+    with_default = (False,) * (len(partitions) - 1) + (default,)
     return {
-        relation: n * tables for relation, n in tree(shape, partitions, defaults=defaults).items()
+        relation: n * tables
+        for relation, n in tree(shape, partitions, defaults=with_default).items()
     }
 
 
@@ -172,6 +190,24 @@ def estimate(
     dropped: Annotated[
         int,
         typer.Option("--dropped", metavar="N", help="Number of dropped columns.", min=0),
+    ] = 0,
+    not_null: Annotated[
+        int,
+        typer.Option(
+            "--not-null",
+            metavar="N",
+            help="Number of NOT NULL columns: constraints since PostgreSQL 18.",
+            min=0,
+        ),
+    ] = 0,
+    defaults: Annotated[
+        int,
+        typer.Option(
+            "--defaults", metavar="N", help="Number of columns with a default value.", min=0
+        ),
+    ] = 0,
+    checks: Annotated[
+        int, typer.Option("--checks", metavar="N", help="Number of CHECK constraints.", min=0)
     ] = 0,
     index: Annotated[
         list[int] | None,
@@ -252,12 +288,7 @@ def estimate(
                 ),
                 exit_code=Exit.USAGE,
             )
-        if not is_greenplum(generation(server).name):
-            written.refuse(
-                ("segments", "mirrors", "hosts"),
-                f"is for a Greenplum cluster and has no effect with --server {printable(server)}",
-                hint="remove the option, or give a Greenplum server",
-            )
+        _refuse_without_effect(written, server, segments)
         if leaves and partitions:
             raise CatalogError("give --leaves or --partitions, not both", exit_code=Exit.USAGE)
         parts = levels(partitions) or ((leaves,) if leaves else ())
@@ -268,6 +299,9 @@ def estimate(
             storage,
             columns,
             dropped=dropped,
+            not_null=not_null,
+            defaults=defaults,
+            checks=checks,
             toastable=toast,
             indexes=list(index or []),
             unique=list(unique or []),
@@ -291,6 +325,22 @@ def estimate(
     from gpcatalog.emit import estimate as emitter
 
     emitter.show(result, streams.console(color))
+
+
+def _refuse_without_effect(written: Written, server: str, segments: int) -> None:
+    """Raise CatalogError (usage) for an option of clusters that would have no effect."""
+    from gpcatalog.capacity.generation import generation
+
+    if not is_greenplum(generation(server).name):
+        written.refuse(
+            ("segments", "mirrors", "hosts"),
+            f"is for a Greenplum cluster and has no effect with --server {printable(server)}",
+            hint="remove the option, or give a Greenplum server",
+        )
+    if not segments:
+        written.refuse(
+            ("mirrors", "hosts"), "has no effect without --segments", hint="give --segments"
+        )
 
 
 def _rates(path: Path | None) -> Rates | None:

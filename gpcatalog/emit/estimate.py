@@ -36,6 +36,9 @@ def subject(estimate: Estimate) -> str:
     words.append(
         plural(estimate.columns, "column")
         + (f" and {count(estimate.dropped)} dropped" if estimate.dropped else "")
+        + (f", {count(estimate.not_null)} of them NOT NULL" if estimate.not_null else "")
+        + (f", {plural(estimate.defaults, 'default')}" if estimate.defaults else "")
+        + (f", {plural(estimate.checks, 'CHECK constraint')}" if estimate.checks else "")
     )
     if estimate.indexes:
         words.append(plural(estimate.indexes, "index", "indexes"))
