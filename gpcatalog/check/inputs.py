@@ -341,8 +341,8 @@ def read(path: Path, values: Mapping[str, str] | None = None) -> Source:
     text = decoded(raw)
     if "{" in text and _statement_of_dbt(text):
         reason = (
-            "a dbt model with Jinja; check the DDL that `dbt run` or `dbt compile` writes to"
-            " target/run"
+            "a template with Jinja, such as a dbt model; check the SQL that it produces"
+            " (`dbt run` and `dbt compile` write it to target/run)"
         )
         return Source("", shown(path), path=path, skipped=reason)
     return _filled(text, shown(path), path, values)

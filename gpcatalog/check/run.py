@@ -41,6 +41,7 @@ from gpcatalog.dialect.grammar import SyntaxFault
 from gpcatalog.dialect.script import Outcome, Piece, Source, Statement, read, split
 from gpcatalog.dialect.variables import Variables
 from gpcatalog.dialect.version import Edition, edition
+from gpcatalog.effects.created_later import CreatedLater
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import HANDLERS
 from gpcatalog.effects.keys import unknown_table
@@ -646,6 +647,7 @@ def run(
     try:
         for top in sources:
             state.reconnect()
+            state.created_later = CreatedLater(top)
             reader.variables = Variables(dict(values or {}))
             for piece in reader.statements(top):
                 found.check_statement(*piece)

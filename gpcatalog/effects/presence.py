@@ -122,6 +122,17 @@ class Presence:
             if any(key.name == name for table in tables for key in (*table.indexes, *table.only)):
                 yield "index"
 
+    def created_later(self, name: exp.Expression) -> bool:
+        """Whether no relation has this name, because the file creates a table of it later."""
+        state = self.state
+        schema, plain = qualified(name)
+        unread = state.unsure or state.extended or state.may_be_created_by_code(plain)
+        return (
+            not unread
+            and state.created_later.has(schema, plain)
+            and not any(self._relations(schema, plain))
+        )
+
     def _absent(self, name: str) -> bool:
         """Return False for an object that no statement has created. Raises Unknown if it may exist
         anyway.

@@ -14,7 +14,8 @@ class Use(Enum):
 
     CALL: a function, procedure or aggregate
     READ: a view, a domain or type, a table with policies: in any query that names it
-    WRITE: rows of a table or view
+    WRITE: rows of a table or view, in any way
+    INSERT, UPDATE, DELETE, TRUNCATE: rows of a table or view, in this way: its triggers
     BUILD: indexes of a table
     REFRESH: a materialized view
     ANY: any statement that reads or writes rows; its name is ""
@@ -23,13 +24,18 @@ class Use(Enum):
     CALL = "call"
     READ = "read"
     WRITE = "write"
+    INSERT = "insert"
+    UPDATE = "update"
+    DELETE = "delete"
+    TRUNCATE = "truncate"
     BUILD = "build"
     REFRESH = "refresh"
     ANY = "any"
 
 
+EVENTS = (Use.INSERT, Use.UPDATE, Use.DELETE, Use.TRUNCATE)  # that fire triggers
 # ways in which the text of a function may use a name in it
-IN_TEXT = (Use.CALL, Use.READ, Use.WRITE)
+IN_TEXT = (Use.CALL, Use.READ, Use.WRITE, *EVENTS)
 
 
 @dataclass
@@ -65,7 +71,8 @@ class Reach:
 
     def relations(self) -> set[str]:
         """Names of relations and types that may run DDL."""
-        return {*self.reasons[Use.READ], *self.reasons[Use.WRITE], *self.reasons[Use.REFRESH]}
+        uses = (Use.READ, Use.WRITE, Use.REFRESH, *EVENTS)
+        return {name for use in uses for name in self.reasons[use]}
 
     def mark(self, use: Use, name: str, what: str) -> None:
         """Record that this use may run DDL, and all uses that imply it."""
@@ -85,6 +92,13 @@ class Reach:
                 self.users.setdefault((other, word), []).append((use, name, what))
                 if word in self.reasons[other]:
                     self.mark(use, name, what)
+
+    def link_writes(self, name: str, what: str, words: Collection[str]) -> None:
+        """Record that a change of rows of `name` is the same change of those of all other names
+        among the words.
+        """
+        for use in (Use.WRITE, *EVENTS):
+            self.link(use, name, what, words, use)
 
     def rename(self, old: str, new: str) -> None:
         """Record that an object has two names."""

@@ -19,6 +19,7 @@ from gpcatalog.effects.expansion import catalog_type, options_of
 from gpcatalog.effects.keys import Column, fold
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.volatile import either, volatile
+from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -149,6 +150,17 @@ def remove_encodings(state: SchemaState, tables: Iterable[Table], effect: Effect
                 rows.pop(_CATALOG, None)
         if table.partitioned:  # the rows of partitions that were dropped were counted, too
             effect.minor.append(ENCODINGS)
+
+
+def without_needless_toast(table: Table) -> str:
+    """Remove the TOAST relation of a rewritten heap table if no column needs it. Return what is
+    unknown about it, or "".
+    """
+    others = table.storage is not Storage.HEAP or any(table.relations())
+    if table.toast_doubt or (table.toasted and others):
+        return table.toast_doubt or "TOAST relation after a rewrite"
+    table.toasted = False
+    return ""
 
 
 def note_rewrite(state: SchemaState, table: Table, before: Before, effect: Effect) -> None:

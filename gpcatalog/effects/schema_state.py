@@ -17,6 +17,7 @@ from gpcatalog.capacity.model import Instance, Shape
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.created_later import CreatedLater
 from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.handlers.hidden_code import HiddenCode
 from gpcatalog.effects.handlers.nodes import cascades
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 class SchemaState:
     """The objects of a script and its baseline; tables by name."""
+
+    created_later = CreatedLater()  # tables of the file that is read
 
     def __init__(
         self, edition: Edition, zone: ZoneInfo, existing: LiveCatalog | None = None

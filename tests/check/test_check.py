@@ -392,6 +392,14 @@ def test_rewritten_leaves_include_partitions_that_a_statement_named() -> None:
             if f.finding.rule == "rewrite-of-leaves"
         ]
         assert found.title == f"this rewrites {leaves} leaves"
+    (found,) = [
+        f.finding
+        for f in check(
+            create + "ALTER TABLE t SPLIT PARTITION FOR (1) AT (1);", server="greenplum6"
+        ).findings
+        if f.finding.rule == "rewrite-of-leaves"
+    ]
+    assert found.title == "this rewrites the partition that is split"
 
 
 @pytest.mark.parametrize("levels", [400, 3000])

@@ -155,7 +155,7 @@ def test_folders_globs_placeholders_and_order(here: Path) -> None:
     (here / "model.sql").write_text("SELECT * FROM {{ ref('x') }}")
     code, out = call("model.sql")
     assert code == 1
-    assert "file-not-read: not read: a dbt model with Jinja" in out
+    assert "file-not-read: not read: a template with Jinja, such as a dbt model;" in out
 
 
 @pytest.mark.parametrize(

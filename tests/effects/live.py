@@ -35,6 +35,7 @@ from gpcatalog.check.run import cost_edition
 from gpcatalog.dialect.greenplum import editions
 from gpcatalog.dialect.script import Source, Statement, statements
 from gpcatalog.dialect.version import Edition
+from gpcatalog.effects.created_later import CreatedLater
 from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.schema_state import SchemaState
 from tests.capacity.live import Connection, Live, own_database
@@ -349,6 +350,7 @@ def follow(live: Live, source: Source, recording: Recording | None = None) -> Re
     (edition,) = editions(live.generation)
     costs = cost_edition(edition)
     state = SchemaState(costs, ZoneInfo("UTC"))
+    state.created_later = CreatedLater(source)
     known: Figures = {}
     for statement in statements(source, (edition,)):
         if left_out(statement):
@@ -370,6 +372,7 @@ def replay(entries: list[dict[str, Any]], generation: str) -> Result:
     (edition,) = editions(generation)
     costs = cost_edition(edition)
     state = SchemaState(costs, ZoneInfo("UTC"))
+    state.created_later = CreatedLater(Source(";\n".join(entry["text"] for entry in entries)))
     for number, entry in enumerate(entries):
         found = Observation(**entry)
         (statement,) = statements(Source(found.text, f"statement {number + 1}"), (edition,))

@@ -284,6 +284,60 @@ HIDDEN = CARRIED | {
         ),
         "TRUNCATE held",
     ),
+    "trigger of a row that moves": (
+        (
+            NOT_SEEN,
+            *PARTITIONS[:-1],
+            "CREATE TRIGGER t BEFORE INSERT ON second FOR EACH ROW EXECUTE FUNCTION fires()",
+            "INSERT INTO divided VALUES (5)",
+        ),
+        "UPDATE divided SET a = 15",
+    ),
+    "trigger of a conflict": (
+        (
+            NOT_SEEN,
+            "CREATE TABLE one (a int PRIMARY KEY)",
+            "CREATE TRIGGER t BEFORE UPDATE ON one FOR EACH ROW EXECUTE FUNCTION fires()",
+            "INSERT INTO one VALUES (1)",
+        ),
+        "INSERT INTO one VALUES (1) ON CONFLICT (a) DO UPDATE SET a = 2",
+    ),
+    "trigger of two events": (
+        (
+            NOT_SEEN.replace("NEW", "OLD"),
+            "CREATE TRIGGER t BEFORE INSERT OR DELETE ON held FOR EACH ROW EXECUTE FUNCTION fires()",
+            "ALTER TABLE held DISABLE TRIGGER t",
+            "INSERT INTO held VALUES (1)",
+            "ALTER TABLE held ENABLE TRIGGER t",
+        ),
+        "DELETE FROM held",
+    ),
+    "trigger of the table of a view": (
+        (
+            NOT_SEEN,
+            "CREATE TRIGGER t BEFORE INSERT ON held FOR EACH ROW EXECUTE FUNCTION fires()",
+            "CREATE VIEW seen AS SELECT * FROM held",
+        ),
+        "INSERT INTO seen VALUES (1)",
+    ),
+    "trigger instead of an update": (
+        (
+            NOT_SEEN,
+            "INSERT INTO held VALUES (1)",
+            "CREATE VIEW seen AS SELECT a FROM held",
+            "CREATE TRIGGER t INSTEAD OF UPDATE ON seen FOR EACH ROW EXECUTE FUNCTION fires()",
+        ),
+        "UPDATE seen SET a = 2",
+    ),
+    "trigger that a function fires": (
+        (
+            NOT_SEEN,
+            "CREATE TRIGGER t BEFORE UPDATE ON held FOR EACH ROW EXECUTE FUNCTION fires()",
+            "INSERT INTO held VALUES (1)",
+            "CREATE FUNCTION fills() RETURNS int AS 'UPDATE held SET a = 3; SELECT 1' LANGUAGE sql",
+        ),
+        "SELECT fills()",
+    ),
     "event trigger": (
         (
             EVENT,
@@ -293,6 +347,28 @@ HIDDEN = CARRIED | {
     ),
 }
 SEEN_AGAIN = {
+    "trigger of another event": (
+        (
+            *HIDDEN["trigger"][0],
+            "ALTER TABLE held DISABLE TRIGGER t",
+            "INSERT INTO held VALUES (1)",
+        ),
+        "UPDATE held SET a = 1",
+    ),
+    "trigger of another event, rows removed": (HIDDEN["trigger"][0], "DELETE FROM held"),
+    "trigger of rows, all removed": (HIDDEN["trigger"][0], "TRUNCATE held"),
+    "trigger of another event, of the table of a view": (
+        HIDDEN["trigger of the table of a view"][0],
+        "DELETE FROM seen",
+    ),
+    "trigger of another event, behind a foreign key": (
+        (
+            NOT_SEEN,
+            *REFERENCE[:-1],
+            "CREATE TRIGGER t AFTER INSERT ON below FOR EACH ROW EXECUTE FUNCTION fires()",
+        ),
+        "DELETE FROM above",
+    ),
     "no data": ((), "CREATE TABLE copy AS SELECT 1 AS a FROM makes() WITH NO DATA"),
     "not run": ((FIVE,), "CREATE TABLE copy (a int DEFAULT five())"),
     "view not read": ((FIVE,), "CREATE VIEW seen AS SELECT five() AS a"),
@@ -317,6 +393,10 @@ SEEN_AGAIN = {
     "disabled": (
         (*HIDDEN["event trigger"][0], "ALTER EVENT TRIGGER e DISABLE"),
         "CREATE VIEW seen AS SELECT 1 AS a",
+    ),
+    "event trigger of another command": (
+        HIDDEN["event trigger"][0],
+        "CREATE TABLE other (a int)",
     ),
     "dropped": (
         (*HIDDEN["event trigger"][0], "DROP EVENT TRIGGER e"),

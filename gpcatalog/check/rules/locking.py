@@ -45,15 +45,16 @@ def drop_wide_root(s: RuleContext) -> None:
 
 @rule("rewrite-of-leaves")
 def rewrite_of_leaves(s: RuleContext) -> None:
-    """ALTER rewrites every leaf.
+    """ALTER rewrites leaves.
 
-    What it finds: ALTER COLUMN TYPE, SET ENCODING, SET DISTRIBUTED, SET ACCESS METHOD, SPLIT and
-    ADD COLUMN with a default (before PostgreSQL 11 and on Greenplum 6), on partitioned or unknown
-    tables.
+    What it finds: ALTER COLUMN TYPE, SET ENCODING, SET DISTRIBUTED, SET ACCESS METHOD and ADD COLUMN
+    with a default (before PostgreSQL 11 and on Greenplum 6), on partitioned or unknown tables: they
+    rewrite every leaf. SPLIT PARTITION: it rewrites the partition that is split.
     Why it matters: old and new files both exist until the transaction ends. Other sessions wait for
     the AccessExclusiveLock.
     How sure it is: the rewrite is certain. Its duration depends on the rows.
     What to do: rewrite leaf by leaf in separate transactions, or build a new table and exchange it.
+    Create partitions in advance, so that none with rows is split.
     """
     table = s.effect.table
     if not s.effect.rewritten or (
@@ -65,12 +66,18 @@ def rewrite_of_leaves(s: RuleContext) -> None:
     ):
         return
     leaves = s.state.leaves_of(table) if table is not None else 0
+    split = s.effect.verb == "split partition"
+    what = plural(leaves, "leaf", "leaves") if leaves else "the table"
     s.find(
         "rewrite-of-leaves",
         Severity.WARNING,
-        f"this rewrites {plural(leaves, 'leaf', 'leaves') if leaves else 'the table'}",
+        f"this rewrites {'the partition that is split' if split else what}",
         "old and new files both exist until the transaction ends, and other sessions wait",
-        "rewrite leaf by leaf in separate transactions, or build a new table and exchange it",
+        (
+            "create partitions in advance, so that no partition with rows is split"
+            if split
+            else "rewrite leaf by leaf in separate transactions, or build a new table and exchange it"
+        ),
         confidence=Confidence.HIGH if leaves else Confidence.LOW,
     )
 

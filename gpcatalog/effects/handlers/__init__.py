@@ -15,6 +15,7 @@ from gpcatalog.effects.handlers import (  # noqa: F401 - importing them register
     merge_partitions,
     other_catalogs,
     property_graphs,
+    rewriting,
     routines,
     schemas,
     sequences,

@@ -287,12 +287,17 @@ def _retype(
         rewrites = None
         if not (table.toast_doubt or own or old.own_type or state.edition.greenplum):
             rewrites = by_type(old, table.columns[at], action.args.get("using"))
-        if rewrites is None or (not rewrites and len(effect.actions) > 1):
+        if rewrites is None or (not rewrites and not _only_changes(effect.actions)):
             effect.add_unknown(table.toast_doubt or "TOAST relation after a rewrite")
         elif rewrites:  # it keeps a TOAST relation only if a column needs one
             table.toasted = False
     if called and not table.needs_toast(state.edition):
         table.toasted = False  # a change to a type of fixed length is always a rewrite
+
+
+def _only_changes(actions: list[exp.Expression]) -> bool:
+    """Whether all actions change or drop columns: only a change of type can rewrite the table."""
+    return all(type(a).__name__ in ("AlterColumnAction", "DropColumn") for a in actions)
 
 
 def _required(table: Table, name: str) -> tuple[bool, bool]:

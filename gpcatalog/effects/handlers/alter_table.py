@@ -40,9 +40,14 @@ from gpcatalog.effects.outer_dependencies import (
     SEVERAL_PARENTS,
     note_taken_over,
 )
+from gpcatalog.effects.presence import Presence
 from gpcatalog.effects.relations import Partition, Table
 from gpcatalog.effects.renames import move_table, rename_reads
-from gpcatalog.effects.rewrites import Before, note_rewrite, remove_encodings
+from gpcatalog.effects.rewrites import (
+    Before,
+    note_rewrite,
+    without_needless_toast,
+)
 from gpcatalog.effects.ties import keys_of_partitions
 from gpcatalog.model.storage import Storage
 
@@ -166,6 +171,8 @@ def _alter_no_table(
         or (type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None)
         for a in actions
     )
+    if tree.args.get("exists") and Presence(state).created_later(tree.this):
+        return Effect(verb="alter", may_exist=[qualified(tree.this)])
     if any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions):
         effect.add_unknown(f"unknown table {tree.this.sql('greenplum')}")
         _uncount_moved(state, actions, effect.unknown[0])
@@ -536,10 +543,11 @@ def _set_table(state: SchemaState, table: Table, action: exp.Expression, effect:
         effect.rewritten = True
         if table.partitioned or table.levels:
             effect.add_unknown("persistence of partitions")
-        if table.toasted or table.toast_doubt:
-            effect.add_unknown("TOAST relation after a rewrite")
+        changed = table.unlogged is not (form == "SET UNLOGGED")
         with state.changing(effect, table):
             table.unlogged = form == "SET UNLOGGED"
+            if changed and (doubt := without_needless_toast(table)):
+                effect.add_unknown(doubt)
     elif form in ("SET WITH OIDS", "SET WITHOUT OIDS"):
         if not state.edition.classic:
             return  # other servers accept WITHOUT OIDS and do nothing
@@ -629,41 +637,6 @@ def _inherit(state: SchemaState, table: Table, action: exp.Expression, effect: E
 @acts("OwnerTo")
 def _owner(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     effect.minor.append("pg_shdepend rows")
-
-
-@handles("Vacuum", "Cluster", "Repack")
-def rewrite(state: SchemaState, tree: exp.Expression) -> Effect:
-    """VACUUM FULL, CLUSTER and REPACK rewrite tables: a TOAST relation that no column needs any
-    more may be removed.
-    """
-    effect = Effect()
-    if type(tree).__name__ == "Vacuum" and "FULL" not in tree.sql("greenplum").upper():
-        return effect
-    names = (
-        [tree.args["table"]]
-        if tree.args.get("table") is not None
-        else [t.this for t in tree.args.get("targets") or ()]
-        or [t.this for t in (tree.args.get("target"),) if isinstance(t, exp.Expression)]
-    )
-    analyzed = tree.args.get("analyze")
-    if isinstance(analyzed, exp.Expression) and isinstance(
-        analyzed.args.get("target"), exp.Expression
-    ):
-        names.append(analyzed.args["target"].this)
-    named = [table for name in names if (table := state.find(name)) is not None]
-    if type(tree).__name__ == "Cluster":  # VACUUM FULL leaves these rows (measured on 7.0.0)
-        remove_encodings(state, named, effect)
-    for table in (
-        [one for t in named for one in (t, *state.partitions_of(t))]
-        if names
-        else list(state.tables.values())
-    ):
-        if table.toasted or table.toast_doubt:
-            effect.add_unknown("TOAST relation after a rewrite")
-            table.uncounted = table.uncounted or f"TOAST relation of {table.title} after a rewrite"
-    if state.existing is not None and not names:
-        effect.add_unknown("TOAST relations after a rewrite of all tables")
-    return effect
 
 
 @handles("AlterTable", "AlterIndex", "AlterView", "AlterMaterializedView")

@@ -5,8 +5,9 @@ or domain.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -16,7 +17,7 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import AFTER
 from gpcatalog.effects.handlers.routines import analyzed, note_calls, note_code, run_once
 from gpcatalog.effects.keys import fold, qualified
-from gpcatalog.effects.reach import IN_TEXT, Reach, Use
+from gpcatalog.effects.reach import EVENTS, IN_TEXT, Reach, Use
 
 if TYPE_CHECKING:
     from gpcatalog.effects.relations import Table
@@ -43,25 +44,47 @@ _UNSEEN = ("Database", "Role", "Tablespace", "EventTrigger", "ResourceQueue", "R
 _SEEN = ("Create", "Alter", "Drop", "Comment", "Grant", "Revoke", "SecurityLabel", "Refresh")
 
 
+@dataclass(frozen=True)
+class EventTrigger:
+    """An event trigger. tags: words of each command tag that fires it; empty for all commands"""
+
+    function: str
+    tags: tuple[frozenset[str], ...] = ()
+    enabled: bool = True
+
+    @classmethod
+    def of(cls, tree: exp.Expression) -> EventTrigger:
+        """The trigger of CREATE EVENT TRIGGER."""
+        filters = [node for node in tree.walk() if type(node).__name__ == "EventFilter"]
+        tags = [value.name for node in filters for value in node.find_all(exp.Literal)]
+        return cls(
+            _name(tree.args.get("function")), tuple(frozenset(tag.upper().split()) for tag in tags)
+        )
+
+    def may_fire(self, tree: exp.Expression) -> bool:
+        """Whether a statement may fire it: it contains all words of a tag."""
+        words = set(re.findall(r"\w+", tree.sql("greenplum").upper())) if self.tags else set()
+        return self.enabled and (not self.tags or any(tag <= words for tag in self.tags))
+
+
 @dataclass
 class HiddenCode:
     """Code of the script that later statements run.
 
     reach: objects that may run DDL
-    events: event triggers by name: their function, and whether they are enabled
+    events: event triggers by name
     prepared: statements by name
     cursors: queries of cursors by name
-    rules: name of a table or view to the tables that its rules write, and whether existing rows of
-        these tables may change
+    rules: name of a table or view to the tables that its rules write, and how
     names: name of a table or view to other names that it has or had
     held_queries: queries of cursors WITH HOLD that COMMIT runs
     """
 
     reach: Reach = field(default_factory=Reach)
-    events: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    events: dict[str, EventTrigger] = field(default_factory=dict)
     prepared: dict[str, exp.Expression] = field(default_factory=dict)
     cursors: dict[str, exp.Expression] = field(default_factory=dict)
-    rules: dict[str, list[tuple[exp.Expression, bool]]] = field(default_factory=dict)
+    rules: dict[str, list[tuple[exp.Expression, frozenset[Use]]]] = field(default_factory=dict)
     names: dict[str, set[str]] = field(default_factory=dict)
     held_queries: list[exp.Expression] = field(default_factory=list)
 
@@ -93,15 +116,16 @@ def _keep(state: SchemaState, tree: exp.Expression, kind: str) -> None:
     if kind == "CreateTrigger":
         # a function of another script is assumed to change rows, as everywhere
         table, function = _name(args.get("table")), _name(args.get("function"))
-        code.reach.link(Use.WRITE, table, f"a trigger of {table}", {function}, Use.CALL)
+        for event in _events(tree):
+            code.reach.link(event, table, f"a trigger of {table}", {function}, Use.CALL)
     elif kind == "CreateEventTrigger":
-        code.events[_name(tree.this)] = _name(args.get("function")), True
+        code.events[_name(tree.this)] = EventTrigger.of(tree)
     elif kind == "AlterEventTrigger":
         name, form = _name(tree.this), str(args.get("form") or "")
         if name in code.events and args.get("rename") is not None:
             code.events[_name(args["rename"])] = code.events.pop(name)
         elif name in code.events and form.startswith(("DISABLE", "ENABLE")):
-            code.events[name] = code.events[name][0], form.startswith("ENABLE")
+            code.events[name] = replace(code.events[name], enabled=form.startswith("ENABLE"))
     elif kind == "DropObject" and str(args.get("kind")) == "EVENT TRIGGER":
         for one in args.get("simple") or args.get("names") or ():
             code.events.pop(_name(one), None)
@@ -118,6 +142,16 @@ def _keep(state: SchemaState, tree: exp.Expression, kind: str) -> None:
         code.held_queries += [args["query"]] if str(args.get("hold")) == "WITH HOLD" else []
     if kind.startswith("Alter") and (new := _new_name(tree)):
         _rename(code, _name(args.get("table") or args.get("this")), new)
+
+
+def _events(trigger: exp.Expression) -> set[Use]:
+    """The events that fire a trigger."""
+    forms = [
+        str(node.args.get("form") or "").split(" ")[0]
+        for node in trigger.walk()
+        if type(node).__name__ == "TriggerEvent"
+    ]
+    return {Use[form] for form in forms if form in Use.__members__} or set(EVENTS)
 
 
 def _new_name(tree: exp.Expression) -> str:
@@ -173,7 +207,7 @@ def _note_definition(state: SchemaState, tree: exp.Expression, kind: str) -> Non
         )
         reach.link(Use.WRITE, table, called, words - once, Use.CALL, Use.READ)
         if joins:
-            reach.link(Use.WRITE, table, called, words, Use.WRITE)
+            reach.link_writes(table, called, words)
     elif kind in ("AlterView", "AlterForeignTable"):
         reach.link(Use.WRITE, table, called, words, Use.CALL, Use.READ)
     elif kind == "CreateAggregate":
@@ -200,7 +234,7 @@ def _note_create(state: SchemaState, tree: exp.Expression, words: set[str]) -> N
     if what == "VIEW":
         called = f"functions called by view {name}"
         reach.link(Use.READ, name, called, words, *calls)
-        reach.link(Use.WRITE, name, called, words, Use.WRITE)
+        reach.link_writes(name, called, words)
     elif what == "MATERIALIZED VIEW":
         called = f"functions called by materialized view {name}"
         reach.link(Use.REFRESH, name, called, words, *calls)
@@ -224,7 +258,7 @@ def _note_table(reach: Reach, tree: exp.Expression, name: str, words: set[str]) 
         sources |= {_name(table) for table in query.find_all(exp.Table)}
         uses.remove(Use.CALL)
     reach.link(Use.WRITE, name, f"functions called by table {name}", words, *uses)
-    reach.link(Use.WRITE, name, f"functions called by table {name}", sources, Use.WRITE)
+    reach.link_writes(name, f"functions called by table {name}", sources)
     for one in above:
         what = f"functions called by table {one}"
         reach.link(Use.WRITE, one, what, words - {name}, *uses)
@@ -267,55 +301,67 @@ def _executed(state: SchemaState, tree: exp.Expression, kind: str) -> list[exp.E
     return _run_by(state, tree, kind)
 
 
-def _targets(run: exp.Expression) -> Iterator[tuple[exp.Expression, bool]]:
-    """Tables whose rows a statement writes, also in its WITH clauses, and whether it may change or
-    remove existing rows.
-    """
+_CHANGES = {
+    "Insert": {Use.INSERT},
+    "Copy": {Use.INSERT},
+    "Update": {Use.UPDATE},
+    "Delete": {Use.DELETE},
+}
+_CHANGES_EXISTING = {Use.UPDATE, Use.DELETE, Use.TRUNCATE}
+
+
+def _targets(run: exp.Expression) -> Iterator[tuple[exp.Expression, frozenset[Use]]]:
+    """Tables whose rows a statement writes, also in its WITH clauses, and how."""
     for node in run.walk():
         kind = type(node).__name__
         if kind.startswith("Truncate"):
-            yield from ((table, True) for table in node.find_all(exp.Table))
+            yield from ((table, frozenset({Use.TRUNCATE})) for table in node.find_all(exp.Table))
         elif kind in _CHANGES_ROWS and (kind != "Copy" or str(node.args.get("from")) == "FROM"):
             this = node.args.get("this")
             this = this.this if isinstance(this, exp.Schema) else this
             target = this if isinstance(this, exp.Table) else node.find(exp.Table)
             if target is not None:
-                updates = kind not in ("Insert", "Copy") or node.args.get("conflict") is not None
-                yield target, updates
+                events = _CHANGES.get(kind, {Use.INSERT, Use.UPDATE, Use.DELETE})
+                conflict = {Use.UPDATE} if node.args.get("conflict") is not None else set()
+                yield target, frozenset(events | conflict)
 
 
-def _written(state: SchemaState, run: exp.Expression) -> set[str]:
-    """Names of tables whose rows a statement may change: tables that it names, their partitions and
-    child tables, tables above them, and tables to which foreign keys may propagate a change.
+def _written(state: SchemaState, run: exp.Expression) -> set[tuple[str, Use]]:
+    """Names of tables whose rows a statement may change, and how: tables that it names, their
+    partitions and child tables, tables above them, and tables to which foreign keys may propagate a
+    change.
     """
-    names: set[str] = set()
-    pending: list[tuple[Table, bool]] = []
-    targets, ruled = list(_targets(run)), set[tuple[str, bool]]()
+    names: set[tuple[str, Use]] = set()
+    pending: list[tuple[Table, frozenset[Use]]] = []
+    targets, ruled = list(_targets(run)), set[tuple[str, frozenset[Use]]]()
     while targets:
-        target, updates = targets.pop()
+        target, events = targets.pop()
         name = _name(target)
-        if (name, updates) not in ruled:
-            ruled.add((name, updates))
+        if (name, events) not in ruled:
+            ruled.add((name, events))
             for one in state.hidden.names.get(name, {name}):
                 targets += state.hidden.rules.get(one, ())
-        names.add(name)
+        names |= {(name, event) for event in events}
         found = state.find(target)
         if found is None and (partition := state.partition(*qualified(target))) is not None:
             found = partition[0]
-        pending += [] if found is None else [(found, updates)]
-    seen: set[tuple[str, str, bool]] = set()
+        pending += [] if found is None else [(found, events)]
+    seen: set[tuple[str, str, frozenset[Use]]] = set()
     while pending:
-        table, updates = pending.pop()
-        key = table.schema, table.name, updates
+        table, events = pending.pop()
+        if Use.UPDATE in events and table.partitioned:  # it may move rows to another partition
+            events |= {Use.INSERT, Use.DELETE}
+        key = table.schema, table.name, events
         if key in seen:
             continue
         seen.add(key)
         relatives = [*_above(state, table), *state.partitions_of(table), *state.inheriting(table)]
-        names |= {one.name for one in relatives}
-        if updates:
+        names |= {(one.name, event) for one in relatives for event in events}
+        if not events.isdisjoint(_CHANGES_EXISTING):
             keys = {(one.schema, one.name) for one in relatives}
+            more = frozenset({Use.UPDATE, Use.DELETE} | (events & {Use.TRUNCATE}))
             pending += [
-                (t, True) for t in state.tables.values() if any(f.target in keys for f in t.foreign)
+                (t, more) for t in state.tables.values() if any(f.target in keys for f in t.foreign)
             ]
     return names
 
@@ -353,12 +399,15 @@ def _note_carried(state: SchemaState, tree: exp.Expression, kind: str, effect: E
                 or type(node).__name__ == "ValidateConstraint"
                 for node in tree.walk()
             )
-            names = {table} if writes else set()
+            written = {(table, Use.WRITE)} if writes else set()
         else:
-            names = _written(state, part) if reasons[Use.WRITE] else set()
+            some = any(reasons[use] for use in (Use.WRITE, *EVENTS))
+            written = _written(state, part) if some else set()
             found += reasons[Use.ANY].values()
-        for use, used in ((Use.READ, words), (Use.WRITE, names)):
-            found += [reasons[use][name] for name in sorted(used & reasons[use].keys())]
+        used = {Use.READ: words, Use.WRITE: {name for name, _ in written}}
+        used |= {event: {name for name, how in written if how is event} for event in EVENTS}
+        for use, names in used.items():
+            found += [reasons[use][name] for name in sorted(names & reasons[use].keys())]
     for what in dict.fromkeys(found):
         effect.add_unknown(f"effect of {what}")
         note_code(state, " ".join(state.bodies.values()), f"effect of {what}")
@@ -370,8 +419,9 @@ def note_hidden_code(state: SchemaState, tree: exp.Expression, effect: Effect) -
     _keep(state, tree, kind)
     code = state.hidden
     if code.events and kind.startswith(_SEEN) and not any(word in kind for word in _UNSEEN):
-        for name, (function, enabled) in sorted(code.events.items()):
-            if enabled and (function not in state.routines or code.reach.calls(function)):
+        for name, one in sorted(code.events.items()):
+            unread = one.function not in state.routines or code.reach.calls(one.function)
+            if unread and one.may_fire(tree):
                 effect.add_unknown(f"effect of event trigger {name}")
     view = kind == "Create" and tree.args.get("kind") == "VIEW"
     if kind.startswith(("Create", "Alter")) and (state.routines or view):
