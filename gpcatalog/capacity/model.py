@@ -535,6 +535,16 @@ LOCKED_OBJECTS = ("pg_type", "pg_constraint", "pg_attrdef", "pg_trigger", "pg_re
 """Catalogs whose rows DROP locks one by one, like relations (AcquireDeletionLock in dependency.c)."""
 
 
+def object_locks(rows: Mapping[str, float]) -> float:
+    """Number of locks of DROP of one table outside a tree of partitions, which has these rows in the
+    catalogs: on its relations, row types, constraints, defaults, triggers and rules.
+
+    >>> object_locks({"pg_class": 3, "pg_type": 2, "pg_attribute": 20})
+    5
+    """
+    return sum(rows.get(catalog, 0) for catalog in ("pg_class", *LOCKED_OBJECTS))
+
+
 @lru_cache(maxsize=1024)
 def _drop_locks_of_one(gen: str, shape: Shape) -> int:
     rows = relation_rows(gen, shape)

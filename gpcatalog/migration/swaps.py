@@ -126,7 +126,7 @@ def instalments(
         writer.trusted(context, swap),
     ]
     end = _swap(writer, context, swap, guard=guard)
-    end[0][1].append(_unless(context, swap, "<> 'built'"))
+    end[0][1].insert(len(guard), _unless(context, swap, "<> 'built'"))
     return [
         writer.block(context, swap, [build, *rest]),
         *(
@@ -312,8 +312,9 @@ def _swap(writer: Writer, context: Context, swap: ReplacePartitions, *, guard: l
         *(line for s in swap.stages for line in writer.copies(context, s)),
         *writer.prove_new(context, swap),
     ]
+    locks = replace(swap.needs, segment_bytes=0, seconds=0.0)
     return [
-        (Phase.GUARD, guard),
+        (Phase.GUARD, [*guard, *writer.requirements(locks)]),
         (Phase.READERS, [writer.readers_done(context, swap)]),
         (Phase.LOCK, [writer.writers_out(context, swap), *guard]),
         (Phase.RECHECK, _copied_again(writer, context, swap)),

@@ -219,7 +219,7 @@ def _add(migration: TableMigration, step: op.AnyStep, pairs: Translation) -> Non
     migration.seconds += step.cost.seconds
     migration.bytes += step.cost.bytes or 0
     migration.segment_bytes = max(migration.segment_bytes, step.cost.segment_bytes or 0)
-    migration.locks = max(migration.locks, step.cost.locks)
+    migration.locks = max(migration.locks, *(o.needs.locks for o, _ in pairs), 0)
 
 
 def _refuse_too_large(step: op.AnyStep, *, window: float | None, slots: int | None) -> None:

@@ -23,6 +23,7 @@ from gpcatalog.capacity.model import (
     Place,
     Shape,
     Use,
+    object_locks,
     relation_files,
     relation_rows,
 )
@@ -59,6 +60,22 @@ def catalog_bytes(gen: Generation, cluster: Cluster, cost: Cost) -> float:
     return (
         one(cost.coordinator) * cluster.entry_instances + one(cost.segment) * cluster.data_instances
     )
+
+
+def removal_locks(gen: Generation, cost: Cost) -> float:
+    """Locks of the removal of a partition with these catalog rows by a step of a migration.
+    Greenplum 6 does not lock its indexes and auxiliary relations.
+    """
+    relations = cost.coordinator["pg_class"]
+    return object_locks(cost.coordinator) - (0 if gen.drop_locks_leaves else relations - 1)
+
+
+def creation_locks(gen: Generation, cost: Cost) -> float:
+    """Locks of the creation of a partition with these catalog rows by a step of a migration.
+    Greenplum 6 adds an empty one, exchanges it with a table, and removes it: they are two.
+    """
+    locks = object_locks(cost.coordinator)
+    return locks if gen.drop_locks_leaves else 2 * (locks + 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,6 +225,24 @@ def heap_files(segment: npt.NDArray[np.float64], block: int) -> npt.NDArray[np.f
     )
 
 
+def _cost(
+    gen: Generation, shape: Shape, *, written: bool, other: tuple[tuple[str, float], ...]
+) -> tuple[Cost, int, int, float]:
+    """Cost of one relation, its files on one segment without and with rows, and the catalog rows
+    that its first rows add. other: further catalog rows of a leaf.
+    """
+    leaf = shape.place is Place.LEAF
+    fresh = FILLED if gen.rule_catalogs or not written else COPIED
+    use = fresh if leaf else EMPTY
+    cost = relation_cost(gen, shape)
+    if leaf and other:
+        cost += Cost(coordinator=dict(other), segment=dict(other))
+    arrived = counted(relation_rows(gen, shape, Instance.SEGMENT, use)) - counted(
+        relation_rows(gen, shape)
+    )
+    return cost, relation_files(gen, shape, EMPTY), relation_files(gen, shape, use), arrived
+
+
 @dataclass(kw_only=True)
 class Table:
     """Costs of every class for every target: arrays [class, target]; NaN if the server does not
@@ -217,6 +252,7 @@ class Table:
     rewritten in their own storage.
     empty, filled: files on one segment
     catalog: estimated catalog bytes on all instances
+    locks, new_locks: on one instance, of its removal, and of a new one like it; by class
     costs:  the full results, for totals
     """
 
@@ -225,6 +261,8 @@ class Table:
     empty: npt.NDArray[np.float64]
     filled: npt.NDArray[np.float64]
     catalog: npt.NDArray[np.float64]
+    locks: npt.NDArray[np.float64]
+    new_locks: npt.NDArray[np.float64]
     columns: npt.NDArray[np.float64]
     column_stored: npt.NDArray[np.bool_]
     costs: list[list[Cost | None]]
@@ -266,21 +304,7 @@ class Table:
                 written = copied or target is not None
                 kind = (shape, written, root.other)
                 if kind not in memo:
-                    leaf = shape.place is Place.LEAF
-                    fresh = FILLED if gen.rule_catalogs or not written else COPIED
-                    use = fresh if leaf else EMPTY
-                    cost = relation_cost(gen, shape)
-                    if leaf and root.other:
-                        cost += Cost(coordinator=dict(root.other), segment=dict(root.other))
-                    arrived = counted(relation_rows(gen, shape, Instance.SEGMENT, use)) - counted(
-                        relation_rows(gen, shape)
-                    )
-                    memo[kind] = (
-                        cost,
-                        relation_files(gen, shape, EMPTY),
-                        relation_files(gen, shape, use),
-                        arrived,
-                    )
+                    memo[kind] = _cost(gen, shape, written=written, other=root.other)
                 cost, files_empty, files_filled, arrived = memo[kind]
                 stored = one.storage in gen.storages
                 rows[c, t] = counted(cost.segment if gen.greenplum else cost.coordinator)
@@ -290,12 +314,15 @@ class Table:
                 catalog[c, t] = catalog_bytes(gen, cluster, cost)
                 line.append(cost)
             costs.append(line)
+        kept = [line[KEEP] for line in costs]
         return cls(
             rows=rows,
             more=more,
             empty=empty,
             filled=filled,
             catalog=catalog,
+            locks=np.array([removal_locks(gen, c) if c else 0.0 for c in kept]),
+            new_locks=np.array([creation_locks(gen, c) if c else 0.0 for c in kept]),
             columns=np.array([max(1, c.columns) for c in classes], dtype=np.float64),
             column_stored=np.array(
                 [c.storage is Storage.AO_COLUMN for c in classes], dtype=np.bool_
@@ -321,6 +348,8 @@ class Table:
             empty=both(self.empty, more.empty),
             filled=both(self.filled, more.filled),
             catalog=both(self.catalog, more.catalog),
+            locks=both(self.locks, more.locks),
+            new_locks=both(self.new_locks, more.new_locks),
             columns=both(self.columns, more.columns),
             column_stored=both(self.column_stored, more.column_stored),
             costs=self.costs + more.costs,

@@ -34,6 +34,7 @@ from gpcatalog.planner.sets.arrays import Bools, Floats, Ints
 from gpcatalog.planner.sets.chunk import Chunk
 from gpcatalog.planner.sets.keep_reasons import KeepReason
 from gpcatalog.planner.shortest_path import shortest
+from gpcatalog.planner.step_locks import StepLocks
 
 PLACES = 6  # decimal places of a point: sums in another order must not decide between equal costs
 
@@ -50,6 +51,7 @@ class Problem:
     unit_edges: Ints  # first unit of every table of the chunk, and the end
     group_edges: Ints
     roots: Ints  # index of every table of the chunk
+    locks: StepLocks
 
 
 @dataclass
@@ -101,10 +103,14 @@ def _without_large_merges(
     return start[useful], end[useful], slot[useful]
 
 
-def _groups(chunk: Chunk, sums: LeafSums, *, now: int, settings: CostSettings) -> Options:
+def _groups(
+    chunk: Chunk, sums: LeafSums, locks: StepLocks, *, now: int, settings: CostSettings
+) -> Options:
     """The candidates that at least one option allows, ordered by first unit."""
     start, end, slot = _without_large_merges(chunk, *candidates(chunk, now))
-    groups = evaluate(chunk, start, end, slot=slot, sums=sums, alone=False, settings=settings)
+    groups = evaluate(
+        chunk, start, end, slot=slot, sums=sums, locks=locks, alone=False, settings=settings
+    )
     some = np.zeros(len(start), dtype=np.bool_)
     for may in groups.allowed:
         some |= may
@@ -116,7 +122,7 @@ def _groups(chunk: Chunk, sums: LeafSums, *, now: int, settings: CostSettings) -
     return groups
 
 
-def _singles(chunk: Chunk, sums: LeafSums, *, settings: CostSettings) -> Options:
+def _singles(chunk: Chunk, sums: LeafSums, locks: StepLocks, *, settings: CostSettings) -> Options:
     """Every unit alone: kept, converted, or dropped."""
     n = len(chunk.root)
     every = np.arange(n, dtype=np.int64)
@@ -126,6 +132,7 @@ def _singles(chunk: Chunk, sums: LeafSums, *, settings: CostSettings) -> Options
         every + 1,
         slot=np.zeros(n, np.int8),
         sums=sums,
+        locks=locks,
         alone=True,
         settings=settings,
     )
@@ -186,17 +193,18 @@ def prepare(
     settings = CostSettings(
         column_share=column_share, rate=rate, headroom=headroom, lock_limit=lock_limit
     )
-    sums = LeafSums.of(chunk)
-    groups = _groups(chunk, sums, now=now, settings=settings)
+    sums, locks = LeafSums.of(chunk), StepLocks.of(chunk)
+    groups = _groups(chunk, sums, locks, now=now, settings=settings)
     indexes = np.array([r.index for r in chunk.roots], dtype=np.int64)
     unit_edges = np.append(np.searchsorted(chunk.root, indexes), len(chunk.root))
     return Problem(
         chunk=chunk,
-        singles=_singles(chunk, sums, settings=settings),
+        singles=_singles(chunk, sums, locks, settings=settings),
         groups=groups,
         unit_edges=unit_edges,
         group_edges=np.searchsorted(groups.start, unit_edges),
         roots=indexes,
+        locks=locks,
     )
 
 

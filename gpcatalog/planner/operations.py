@@ -115,8 +115,8 @@ class Price(msgspec.Struct, frozen=True):
     bytes:     rewritten, all segments; segment_bytes: rewritten on the fullest segment, which needs
                the same free space (None: unknown)
     seconds:   estimate: copying at the stated rate, plus DDL
-    locks:     on one instance: all leaves of the table, indexes and auxiliary relations of dropped
-               relations
+    locks:     on one instance, at most, without those on catalogs: old and new relations, and
+               row types, constraints and defaults of what is removed
     scan_bytes_per_day: additional bytes that queries read, estimate for the stated workload;
                         negative if they read less
     """

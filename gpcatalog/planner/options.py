@@ -33,6 +33,7 @@ from gpcatalog.planner.resources import (
 )
 from gpcatalog.planner.sets.arrays import Bools, Floats, Ints
 from gpcatalog.planner.sets.chunk import Chunk
+from gpcatalog.planner.step_locks import StepLocks
 
 DROP = len(TARGETS)  # the option after the storage targets: drop the empty unit
 
@@ -290,22 +291,22 @@ def _calls_and_reads(chunk: Chunk, start: Ints, end: Ints) -> tuple[Floats, Floa
 
 
 def _within_limits(
-    chunk: Chunk, groups: _Groups, policies: _PolicyByGroup, *, alone: bool, settings: CostSettings
+    groups: _Groups,
+    policies: _PolicyByGroup,
+    *,
+    locks: StepLocks,
+    alone: bool,
+    settings: CostSettings,
 ) -> Bools:
     """Which groups fit the policy, the free space and the lock table."""
-    lanes = groups.lanes
     fits = np.ones(len(groups.start), dtype=np.bool_)
     if not alone:
         fits &= groups.largest <= policies.size("max_leaf")
     if settings.headroom is not None:
         fits &= groups.segment <= settings.headroom
     if settings.lock_limit is not None:
-        table_leaves = np.array([r.leaves for r in chunk.roots], dtype=np.float64)
-        place = np.searchsorted([r.index for r in chunk.roots], chunk.root[groups.start])
-        indexes = np.array([c.indexes for c in chunk.classes], dtype=np.float64)
-        # every leaf of the table; for dropped leaves, also their indexes and auxiliary relations
-        locks = 1 + table_leaves[place] + groups.count * lanes.add(indexes[lanes.klass] + 4)
-        fits &= locks <= settings.lock_limit
+        held = locks.replacing(groups.start, groups.end, groups.lanes.number)
+        fits &= held <= settings.lock_limit
     return fits
 
 
@@ -440,6 +441,7 @@ def evaluate(
     *,
     slot: npt.NDArray[np.int8],
     sums: LeafSums,
+    locks: StepLocks,
     alone: bool,
     settings: CostSettings,
 ) -> Options:
@@ -450,7 +452,7 @@ def evaluate(
     """
     groups = _Groups.read(chunk, start, end, sums=sums, rate=settings.rate)
     policies = _PolicyByGroup(chunk, start)
-    fits = _within_limits(chunk, groups, policies, alone=alone, settings=settings)
+    fits = _within_limits(groups, policies, locks=locks, alone=alone, settings=settings)
     comps: list[Floats | None] = []
     allowed: list[Bools] = []
     for option in range(len(TARGETS)):

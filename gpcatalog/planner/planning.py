@@ -255,7 +255,7 @@ def make(
         if settings.limits.max_lock is not None
         else lock_slots(snapshot)
     )
-    reader = Reader(snapshot, rules, lock_limit=lock_limit, now=now, workload=workload)
+    reader = Reader(snapshot, rules, now=now, workload=workload)
     _refuse_unpartitioned(reader)
     source = totals.source_of(reader)
     _refuse_missing_sizes(source, limit_values, settings.limits)

@@ -35,6 +35,7 @@ from gpcatalog.planner.operations import (
 from gpcatalog.planner.options import DROP, Options
 from gpcatalog.planner.relations import Relation, fingerprint
 from gpcatalog.planner.resources import CATALOG, FILES, LEAVES, ROWS, SCAN, SECONDS
+from gpcatalog.planner.sets.arrays import Floats
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.planner.sets.roots import Root
 
@@ -292,18 +293,22 @@ class StepBuilder:
             for n in range(count)
         ]
 
-    def price(self, comps: Any, leaves: list[int], *, copied: bool) -> Price:
+    def locks(self, start: int, end: int, new_leaves: int) -> Floats:
+        """Locks of the step that replaces the units start…end, as an array of one number."""
+        ends = np.array([start]), np.array([end])
+        return self.problem.locks.replacing(*ends, np.array([new_leaves]))
+
+    def price(self, comps: Any, leaves: list[int], locks: Floats, *, copied: bool) -> Price:
         """Return the costs of a step; copied: whether the rows of the leaves are copied."""
         rows = [self.relation[o] for o in leaves]
         unknown = any(r.bytes is None and r.filled is not False for r in rows)
         size = None if unknown else sum(r.bytes or 0 for r in rows)
         segment = None if unknown else sum(r.max_segment_bytes or 0 for r in rows)
-        locks = 1 + self.root.leaves + sum(r.indexes + 4 for r in rows)
         return Price(
             size if copied else 0,
             segment if copied else 0,
             round(float(comps[SECONDS]), 3),
-            locks,
+            round(float(locks.sum())),
             round(float(comps[SCAN]), 1),
         )
 
@@ -399,7 +404,7 @@ class StepBuilder:
             ),
             explanation=f"{len(units)} partitions become one {self.grain(slot)}{stored}",
             gain=self.gain(before, comps, fewer),
-            cost=self.price(comps, every, copied=True),
+            cost=self.price(comps, every, self.locks(start, end, len(lanes)), copied=True),
             rests_on=self.rests(
                 "the rows of the leaves do not change until the swap", parent=parent
             ),
@@ -458,7 +463,7 @@ class StepBuilder:
                 f" {self._why_stored(target)}"
             ),
             gain=self.gain(before, comps, fewer),
-            cost=self.price(comps, every, copied=True),
+            cost=self.price(comps, every, self.locks(start, start + 1, len(lanes)), copied=True),
             rests_on=self.rests("the rows of the leaf do not change until the swap")[:1],
             parent=parent,
             parent_name=self.relation[parent].name if parent in self.relation else self.root.name,
@@ -507,7 +512,12 @@ class StepBuilder:
                 comps,
                 self.coordinator_rows(self.chunk.table, spots, [], KEEP) + self.rows_above(units),
             ),
-            cost=self.price(comps, [o for _, o in lanes], copied=False),
+            cost=self.price(
+                comps,
+                [o for _, o in lanes],
+                self.problem.locks.removing(np.array(places[:1]), np.array(places[-1:]) + 1),
+                copied=False,
+            ),
             rests_on=(
                 f"the leaves are empty (measured from {basis}; checked again under the lock)",
                 (

@@ -13,7 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gpcatalog.capacity.cost import Cost, relation_cost
-from gpcatalog.capacity.model import FILLED, Instance, Place, Shape, relation_files, relation_rows
+from gpcatalog.capacity.model import (
+    FILLED,
+    Instance,
+    Place,
+    Shape,
+    object_locks,
+    relation_files,
+    relation_rows,
+)
 from gpcatalog.capacity.seconds import DROP_SECONDS
 from gpcatalog.model.names import listed, printable
 from gpcatalog.model.storage import Storage
@@ -44,6 +52,7 @@ from gpcatalog.planner.resources import (
 from gpcatalog.planner.sets.keep_reasons import DEPENDENT_FACTS, KeepReason
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.planner.sets.roots import Root, root_shape
+from gpcatalog.planner.step_locks import JOURNAL, locks_of_table
 from gpcatalog.planner.steps import StepBuilder, option_pairs
 
 Floats = npt.NDArray[np.float64]
@@ -98,8 +107,7 @@ def _leaves(reader: Reader, root: Root) -> dict[str, Any]:
         " unknown, count(*) FILTER (storage NOT IN ('heap', 'ao_row', 'ao_column')) AS odd,"
         ' count(DISTINCT "columns") AS shapes, count(DISTINCT persistence) AS persistences,'
         " count(DISTINCT indexes) AS index_numbers, max(indexes) AS most_indexes, count(*) AS"
-        " leaves, count(DISTINCT parent) AS parents, sum(indexes + 4) AS held FROM relation"
-        " WHERE root = ? AND kind = 'leaf'",
+        " leaves, count(DISTINCT parent) AS parents FROM relation WHERE root = ? AND kind = 'leaf'",
         [root.oid],
     )
 
@@ -140,7 +148,7 @@ def _candidate(
         obstacle = (
             obstacle
             or _dependency_obstacle(root, operation)
-            or _merge_obstacle(root, r, headroom, lock_limit)
+            or _merge_obstacle(reader, root, r, headroom, lock_limit)
         )
     if obstacle:
         refused[f"{operation}: {obstacle}"] += 1
@@ -249,7 +257,11 @@ def _dependency_obstacle(root: Root, operation: str) -> str:
 
 
 def _merge_obstacle(
-    root: Root, r: dict[str, Any], headroom: float | None, lock_limit: float | None
+    reader: Reader,
+    root: Root,
+    r: dict[str, Any],
+    headroom: float | None,
+    lock_limit: float | None,
 ) -> str:
     """Why the leaves cannot be merged into one table, or moved to another parent."""
     if r["unknown"]:
@@ -267,8 +279,7 @@ def _merge_obstacle(
         return "the indexes of its leaves differ from those of the table"
     if headroom is not None and float(r["segment"]) > headroom:
         return "it is larger than headroom"
-    locks = 1 + r["leaves"] + r["held"]
-    if lock_limit is not None and locks > lock_limit:
+    if lock_limit is not None and (locks := locks_of_table(reader, root)) > lock_limit:
         return f"its {locks:,} locks do not fit {lock_limit:,.0f}"
     return ""
 
@@ -521,7 +532,7 @@ def _trim(builder: StepBuilder) -> list[AnyStep]:
                     0,
                     0,
                     round(len(oids) * DROP_SECONDS, 3),
-                    1 + root.leaves + sum(r.indexes + 4 for r in rows),
+                    round(JOURNAL + root.depth + object_locks(cost.coordinator)),  # at most
                     0.0,
                 ),
                 rests_on=(
@@ -597,7 +608,7 @@ def _basis(operation: str, builder: StepBuilder, table: TablePlan) -> _Basis:
             size if copied else 0,
             segment if copied else 0,
             table.seconds,
-            1 + len(leaves) + sum(r.indexes + 4 for r in leaves),
+            locks_of_table(builder.reader, builder.root),
             table.scan_bytes_per_day,
         ),
     )

@@ -90,13 +90,13 @@ def prepare(
 
     every: all partitioned tables. Raises CatalogError for a snapshot without leaves.
     """
-    from gpcatalog.planner.planning import lock_slots, refuse_thinned
+    from gpcatalog.planner.planning import refuse_thinned
     from gpcatalog.planner.sets.reader import Reader
     from gpcatalog.upkeep import reader as upkeep_reader
     from gpcatalog.upkeep import rules
 
     refuse_thinned(snapshot)
-    reader = Reader(snapshot, policy, lock_limit=lock_slots(snapshot), now=now)
+    reader = Reader(snapshot, policy, now=now)
     tables, unplanned = upkeep_reader.read_tables(
         snapshot, reader.roots, reader.now, every=every, policy=policy
     )

@@ -199,7 +199,7 @@ class PlanMaker:
             "target_files": 500,
             "max_rewrite": "20GB",
             "window": "2 h",
-            "max_lock": 50,
+            "max_lock": 150,
             "headroom": "2GB",
         }
         return Limits(**{k: v for k, v in wishes.items() if r.random() < 0.12})  # type: ignore[arg-type]

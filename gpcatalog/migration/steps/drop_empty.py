@@ -25,6 +25,7 @@ from gpcatalog.migration.predicates import (
     predicate,
     rejected_as_last,
 )
+from gpcatalog.migration.removal_locks import locks_of_removal, locks_of_unit, others
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.steps.replace_partitions import ReplacePartitions, parked
 from gpcatalog.migration.writer import (
@@ -110,7 +111,9 @@ def _translate(live: LiveTable, step: op.DropEmpty, run_probe: ProbeRunner) -> T
             gone=tuple(live.unit(u) for u in part),
             default=default_unit,
             rests_on=step.rests_on,
-            needs=Requirements(locks=_locks_of(live, part), seconds=step.cost.seconds / len(parts)),
+            needs=Requirements(
+                locks=locks_of_removal(live, part), seconds=step.cost.seconds / len(parts)
+            ),
         )
         rollback = _created_again(
             live,
@@ -214,12 +217,6 @@ def _default_alone(
     return True
 
 
-def _locks_of(live: LiveTable, units: list[Relation]) -> int:
-    # the table's leaves once; for removed leaves, also their indexes and auxiliary relations
-    gone = [leaf for u in units for leaf in live.table.leaves(u.oid)]
-    return len(live.table.relations) + sum(4 + len(live.table.indexes[leaf.oid]) for leaf in gone)
-
-
 def _parts(live: LiveTable, units: list[Relation]) -> list[list[Relation]]:
     """Divide the units into transactions that need at most half of the lock table. Raises
     Refusal.
@@ -227,13 +224,17 @@ def _parts(live: LiveTable, units: list[Relation]) -> list[list[Relation]]:
     if live.slots is None:
         return [units]
     found: list[list[Relation]] = [[]]
+    more = needed = others(live, units[0])
     for u in units:
-        if found[-1] and _locks_of(live, [*found[-1], u]) > live.slots // 2:
+        locks = locks_of_unit(live, u)
+        if found[-1] and needed + locks > live.slots // 2:
             found.append([])
+            needed = more
         found[-1].append(u)
-        if (needed := _locks_of(live, found[-1])) > live.slots:
+        needed += locks
+        if needed > live.slots:
             raise Refusal(
-                f"it needs about {needed} locks; the server has {live.slots} for all sessions"
+                f"it needs about {needed:,} locks; the server has {live.slots:,} for all sessions"
             )
     return found
 

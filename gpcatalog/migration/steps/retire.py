@@ -18,6 +18,7 @@ from gpcatalog.migration.operations import (
     WriteContext,
 )
 from gpcatalog.migration.predicates import Refusal
+from gpcatalog.migration.removal_locks import locks_of_removal
 from gpcatalog.migration.steps.external_tables import moved_out
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.writer import (
@@ -185,11 +186,6 @@ def _translate(live: LiveTable, step: Retire, run_probe: ProbeRunner) -> Transla
         return [(replace(moved, location=step.location), None)]
     units, parent = _units(live, step)
     default = live.table.default_of(parent.oid)
-    locks = len(live.table.relations) + sum(
-        4 + len(live.table.indexes.get(leaf.oid, ()))
-        for u in units
-        for leaf in live.table.leaves(u.oid)
-    )
     operation: Operation
     common = {
         "id": step.id,
@@ -198,7 +194,7 @@ def _translate(live: LiveTable, step: Retire, run_probe: ProbeRunner) -> Transla
         "above": live.above(parent),
         "gone": tuple(live.unit(u) for u in units),
         "default": None if default is None else live.unit(default),
-        "needs": Requirements(locks=locks, seconds=0.1 * len(units)),
+        "needs": Requirements(locks=locks_of_removal(live, units), seconds=0.1 * len(units)),
     }
     if step.how == "drop":
         operation = DropRetired(**common, lost=tuple(_lost(live, units)))  # type: ignore[arg-type]

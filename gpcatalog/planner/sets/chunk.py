@@ -25,8 +25,9 @@ class Chunk:
     Units: oid, root (index), set, low, high (axis), cal_low, cal_high (the same on the calendar),
            code (bound), leaves, bytes, segment (bytes on the fullest segment, sum of lanes), rows,
            files (catalog rows, files of one segment), catalog (estimated catalog bytes on all
-           instances), rate (queries per day for it alone), scanned (bytes that one query reads
-           now), why (KeepReason), empty, droppable, unknown
+           instances), locks, new_locks (on one instance, of its removal and of a new one
+           like it), rate (queries per day for it alone), scanned (bytes that one query reads now),
+           why (KeepReason), empty, droppable, unknown
     Leaves: leaf_oid, leaf_unit, leaf_class, leaf_bytes (-1 unknown), leaf_segment, leaf_filled (1,
             0, -1 unknown), leaf_files (on one segment)
     Runs: run_unit (first unit), run_length, run_lanes, run_leaf (first leaf)
@@ -49,6 +50,8 @@ class Chunk:
     rows: Floats
     files: Floats
     catalog: Floats
+    locks: Floats
+    new_locks: Floats
     rate: Floats
     scanned: Floats
     why: npt.NDArray[np.int8]

@@ -44,7 +44,6 @@ class Reader:
         snapshot: Snapshot,
         policy: Policy,
         *,
-        lock_limit: float | None = None,
         now: datetime | None = None,
         workload: Workload | None = None,
     ) -> None:
@@ -63,7 +62,7 @@ class Reader:
         self.segments = max(1, self.cluster.segments)
         moment = now or snapshot.header["taken_at"].replace(tzinfo=UTC)
         self.now = int(moment.timestamp() * 1_000_000)
-        self.roots = load_roots(snapshot, policy, lock_limit)
+        self.roots = load_roots(snapshot, policy)
         self.bounds = BoundCodes(snapshot)
         self.shapes = [root_shape(r.facts, r.leaves) for r in self.roots]
         self._classes: dict[LeafClass, int] = {}
@@ -178,11 +177,7 @@ class Reader:
         edge, droppable = self._mark_by_age(batch, place, empty=empty, unknown=size.unknown[order])
         leaves = size.leaves[order]
         runs = _Runs.of(_run_starts(batch, place, signature), leaves)
-        positions = np.empty(tree.number, dtype=np.int64)
-        positions[order] = np.arange(tree.number)
-        leaf_unit = positions[tree.of[tree.leaves]]
-        leaf_order = np.lexsort((leaf_unit, tree.path[tree.leaves], runs.of_unit[leaf_unit]))
-        at = tree.leaves[leaf_order]
+        at, leaf_unit = _leaf_order(tree, order, runs)
         rate = rates(
             self.policy, self.workload, self.now, self.intervals, batch, place.root, place.sets, place.low, place.high,
             place.cal_low, place.cal_high,
@@ -205,6 +200,8 @@ class Reader:
             rows=size.rows[order],
             files=size.files[order],
             catalog=size.catalog[order],
+            locks=size.locks[order],
+            new_locks=size.new_locks[order],
             rate=rate,
             scanned=size.scanned[order],
             why=place.why,
@@ -217,7 +214,7 @@ class Reader:
             run_lanes=runs.lanes,
             run_leaf=runs.leaf,
             leaf_oid=tree.oid[at].astype(np.uint32),
-            leaf_unit=leaf_unit[leaf_order],
+            leaf_unit=leaf_unit,
             leaf_class=klass[at],
             leaf_bytes=tree.bytes[at],
             leaf_segment=tree.segment[at],
@@ -286,6 +283,8 @@ class Reader:
             rows=tree.total_of_all(rows_now),
             files=tree.total_of_all(file_now),
             catalog=tree.total_of_all(np.nan_to_num(table.catalog[klass, 0])),
+            locks=tree.total_of_all(table.locks[klass]),
+            new_locks=tree.total_of_all(table.new_locks[klass]),
             scanned=tree.total(clean * share),
             unknown=tree.total(unknown_leaf.astype(np.float64)) > 0,
             empty=(tree.total((filled[li] != 0).astype(np.float64)) == 0) & (leaves > 0),
@@ -346,6 +345,8 @@ class _Sizes:
     rows: Floats
     files: Floats
     catalog: Floats
+    locks: Floats
+    new_locks: Floats
     scanned: Floats
     unknown: Bools
     empty: Bools
@@ -418,6 +419,15 @@ class _Runs:
                 else np.zeros(0, np.int64)
             ),
         )
+
+
+def _leaf_order(tree: _Tree, order: Ints, runs: _Runs) -> tuple[Ints, Ints]:
+    """Positions of the leaves in the tree, by (run, lane, unit), and the unit of each."""
+    positions = np.empty(tree.number, dtype=np.int64)
+    positions[order] = np.arange(tree.number)
+    unit = positions[tree.of[tree.leaves]]
+    found = np.lexsort((unit, tree.path[tree.leaves], runs.of_unit[unit]))
+    return tree.leaves[found], unit[found]
 
 
 class _Tree:

@@ -177,7 +177,7 @@ def _choose_level(root: Root) -> None:
         root.reason = f"range keys of type {types} are neither dates nor integers"
 
 
-def _table_obstacles(root: Root, lock_limit: float | None, *, classic: bool) -> None:
+def _table_obstacles(root: Root, *, classic: bool) -> None:
     facts = root.facts
     if root.policy.skip:
         root.reason, root.level = "the policy has skip for this table", 0
@@ -222,28 +222,19 @@ def _table_obstacles(root: Root, lock_limit: float | None, *, classic: bool) -> 
         ]
     ):
         root.reason = f"it has {dependents[0]}, which Greenplum 6 does not copy to new partitions"
-    elif lock_limit is not None and root.level:
-        # LOCK TABLE of the root locks every leaf, and dropping a leaf also locks its indexes
-        needed = 1 + root.leaves
-        if needed > lock_limit:
-            root.reason = (
-                f"a step needs a lock on each of its {root.leaves} leaves, but there are only"
-                f" {lock_limit:.0f} lock slots"
-            )
     root.blocked |= root.reason != planned
-    root.removable = root.blocked and not classic and _removable(root, lock_limit)
+    root.removable = root.blocked and not classic and _removable(root)
     if root.reason:
         root.level = 0
 
 
-def _removable(root: Root, lock_limit: float | None) -> bool:
+def _removable(root: Root) -> bool:
     """Whether partitions can be removed although they cannot be exchanged: not if the table is
-    referenced, if the policy skips it, or if a step needs more locks than there are.
+    referenced, or if the policy skips it.
     """
     return not (
         root.policy.skip
         or any(o == root.oid for o, _ in root.facts.get(_REFERENCED, ()))
-        or (lock_limit is not None and 1 + root.leaves > lock_limit)
         or not root.facts.keys() & _OF_EXCHANGES
     )
 
@@ -391,7 +382,7 @@ def _add_facts(snapshot: Snapshot, root: Root, *, classic: bool) -> None:
         root.facts["properties between"] = own
 
 
-def _obstacles(root: Root, lock_limit: float | None, *, classic: bool, unread: str | None) -> None:
+def _obstacles(root: Root, *, classic: bool, unread: str | None) -> None:
     """Set the reason why no partitions of a table are merged, if there is one.
 
     unread: status of the probe of facts if it was not read
@@ -406,7 +397,7 @@ def _obstacles(root: Root, lock_limit: float | None, *, classic: bool, unread: s
             0,
             "Greenplum 6 cannot exchange subpartitions of a table with a primary or unique key",
         )
-    _table_obstacles(root, lock_limit, classic=classic)
+    _table_obstacles(root, classic=classic)
     if unread is not None and not root.blocked:
         root.reason = (
             "its views, triggers, policies and foreign keys are unknown (probe"
@@ -429,7 +420,7 @@ def _undecoded(snapshot: Snapshot) -> dict[int, str]:
     return {row["root"]: row["name"] for row in rows}
 
 
-def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> list[Root]:
+def load_roots(snapshot: Snapshot, policy: Policy) -> list[Root]:
     """Every partitioned table of the snapshot, ordered by OID, with the level to plan or the
     reason why there is none. Raises CatalogError.
     """
@@ -476,7 +467,7 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
             if kept is not None:
                 root.policy = msgspec.structs.replace(root.policy, keep=kept)
         _add_facts(snapshot, root, classic=classic)
-        _obstacles(root, lock_limit, classic=classic, unread=unread)
+        _obstacles(root, classic=classic, unread=unread)
         if root.oid in undecoded:
             root.reason = (
                 f"its name or bounds, or a partition's ({undecoded[root.oid]}), contain bytes"

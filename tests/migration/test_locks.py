@@ -1,0 +1,114 @@
+"""Every transaction of a migration holds at most as many locks as it requires, and not many fewer.
+
+The locks are counted by the server at the end of each transaction, on each instance.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gpcatalog.migration.request import Mode, Request
+from tests.conftest import fresh_database
+from tests.migration import made, zoo
+
+DAYS = made.EAGER.replace('grains = {month = "0d"}', 'grains = {day = "0d"}')
+POLICIES = {
+    "merge": made.EAGER,
+    "drop": DAYS.replace('"keep"\nstorage', '"drop"\nstorage'),
+    "convert": DAYS.replace('storage = "keep"', 'storage = "ao_row"'),
+    "unpartition": made.EAGER + 'unpartition_below = "1GB"\n',
+    "flatten": made.EAGER + "flatten = true\n",
+}
+# one lock may be held in several modes; locks on catalogs, and on schemas, are few
+HELD = """
+SELECT 'held ' || coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM (
+    SELECT DISTINCT {content} AS content, coalesce(classid, 1259) AS class, coalesce(relation, objid) AS object FROM pg_locks
+     WHERE {mine} AND (locktype = 'relation' AND relation >= 16384
+                       OR locktype = 'object' AND classid <> 'pg_namespace'::regclass)) d GROUP BY content) i
+\\g (tuples_only format=unaligned)
+"""
+NEEDS = re.compile(r"expect_locks\((\d+)\)")
+
+
+def counting(text: str, *, greenplum: bool) -> tuple[str, list[int]]:
+    """A file that also prints the number of locks at the end of its transactions, and the number
+    that each requires.
+
+    A transaction without a requirement belongs to the step before it, and the statistics of the
+    whole table to none.
+    """
+    held = HELD.format(
+        content="gp_segment_id" if greenplum else "1",
+        mine="mppsessionid = current_setting('gp_session_id')::int"
+        if greenplum
+        else "pid = pg_backend_pid()",
+    )
+    parts = text.split("\nCOMMIT;\n")
+    needs: list[int | None] = []
+    for part in parts[:-1]:
+        found = NEEDS.findall(part)
+        before = needs[-1] if needs else None
+        whole = "statistics of the whole table" in part
+        needs.append(None if whole else int(found[-1]) if found else before)
+    more = "".join(
+        part + (held if need is not None else "") + "\nCOMMIT;\n"
+        for part, need in zip(parts, needs, strict=False)
+    )
+    return more + parts[-1], [n for n in needs if n is not None]
+
+
+def counted(needs: list[int], output: str) -> list[tuple[int, int]]:
+    """The required and the counted number of locks of every transaction. output: of psql"""
+    numbers = [int(n) for n in re.findall("held ([0-9]+)", output)]
+    return list(zip(needs, numbers, strict=True))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    ("fixture", "generation", "mode"),
+    [
+        ("gp6_dsn", "gp6", Mode.LOCKED),
+        ("gp7_dsn", "gp7", Mode.LOCKED),
+        ("pg_dsn", "pg15", Mode.ONLINE),
+        ("pgnew_dsn", "pg18", Mode.LOCKED),
+        ("pg19_dsn", "pg19", Mode.LOCKED),
+    ],
+)
+def test_as_many_as_required(
+    fixture: str,
+    generation: str,
+    mode: Mode,
+    policy: str,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("GPCATALOG_TEST_RECORD", raising=False)
+    greenplum = fixture.startswith("gp")
+    if policy == "convert" and not greenplum:
+        pytest.skip("it has one storage")
+    dsn = fresh_database(request.getfixturevalue(fixture), f"mig_locks_{policy}")
+    zoo.make(dsn, generation)
+    files = made.written(
+        dsn,
+        tmp_path / "sql",
+        made.plan_of(dsn, POLICIES[policy]),
+        request=Request(mode=mode, merge_seconds=600),
+    )
+    files.run("0000_prepare.sql")
+    wrong = {}
+    transactions = 0
+    for name in files.forward():
+        text, needs = counting((files.folder / name).read_text(), greenplum=greenplum)
+        found = counted(needs, files.run(name, text=text).stdout)
+        transactions += len(found)
+        # online, only the last transaction of a step removes what it replaces
+        most = max((held for _, held in found), default=0)
+        if any(held > need or need > 2 * most + 25 for need, held in found):
+            wrong[name] = found
+    print(policy, transactions)
+    assert wrong == {}
+    assert transactions or (policy == "flatten" and generation == "gp6")
