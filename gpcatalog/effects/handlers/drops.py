@@ -32,11 +32,21 @@ def drop(state: SchemaState, tree: exp.Expression) -> Effect:
         return handler(state, tree)
     if kind in NO_RELATIONS:
         effect.minor.append(DROPPED)
-        if cascades(tree) and kind not in ALONE:
+        if cascades(tree) and kind not in ALONE and not _without_foreign_tables(state, str(kind)):
             effect.add_unknown("other objects dropped by CASCADE")
         effect.verb = ""
         return effect
     return Effect(unknown=[DROPPED])
+
+
+def _without_foreign_tables(state: SchemaState, kind: str) -> bool:
+    """Whether only user mappings depend on an object of this kind: the script has no foreign table,
+    and the database is assumed to have none.
+    """
+    if kind not in ("SERVER", "FOREIGN DATA WRAPPER"):
+        return False
+    unread = state.existing is not None or state.unsure or state.extended
+    return not unread and all(view.rule for view in state.views.values())
 
 
 @drops("TABLE", "MATERIALIZED VIEW")

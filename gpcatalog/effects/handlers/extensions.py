@@ -42,7 +42,9 @@ def alter_extension(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @drops("EXTENSION")
 def drop_extension(state: SchemaState, tree: exp.Expression) -> Effect:
-    """DROP EXTENSION: with CASCADE, also what uses its objects."""
+    """DROP EXTENSION: with CASCADE, also what uses its objects. As with DROP TABLE IF EXISTS, an
+    unknown extension is assumed not to exist.
+    """
     names = [fold(name) for name in tree.args.get("simple") or ()]
     names += [qualified(name)[1] for name in tree.args.get("names") or ()]
     if WITHOUT_RELATIONS.issuperset(names):
@@ -50,4 +52,7 @@ def drop_extension(state: SchemaState, tree: exp.Expression) -> Effect:
         if cascades(tree):
             effect.add_unknown("other objects dropped by CASCADE")
         return effect
+    unread = state.existing is not None or state.unsure or state.extended
+    if tree.args.get("exists") and not unread and WITHOUT_RELATIONS.isdisjoint(names):
+        return Effect()
     return Effect(unknown=[DROPPED])
