@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from zoneinfo import ZoneInfo
 
@@ -18,12 +19,51 @@ from gpcatalog.effects.calendar import Step, Unknown
 from gpcatalog.effects.keys import fold
 from gpcatalog.model.names import NAMEDATALEN
 
+
+@dataclass(frozen=True)
+class Release:
+    """server_version_num of any minor release of a server.
+
+    base:   PostgreSQL release that the server is based on, 9 for 9.4
+    number: whether it was converted to a number; as text, it has no order
+    """
+
+    base: int
+    number: bool = False
+
+    @property
+    def low(self) -> int:
+        """The number of the first minor release."""
+        return 90_400 if self.base == 9 else self.base * 10_000
+
+    @property
+    def high(self) -> int:
+        """The largest possible number of a minor release."""
+        return self.low + (99 if self.base == 9 else 9_999)
+
+    def divided(self, by: Value) -> int:
+        """The quotient by a number. Raises Unknown."""
+        if type(by) is not int or by <= 0 or self.low // by != self.high // by or not self.number:
+            raise Unknown("server_version_num")
+        return self.low // by
+
+
+class SomeName(str):
+    """The name of a role or database that is not known. It equals no other text; a text that
+    contains it has the effect of the same text with any other name.
+    """
+
+    __slots__ = ()
+
+
+_ROLES = ("current_user", "session_user", "current_role", "user")
 # a datetime with a time zone is a timestamptz in the local time of the session
-Value = int | str | bool | date | datetime | Step | tuple["Value", ...] | None
+Value = int | str | bool | date | datetime | Step | Release | tuple["Value", ...] | None
 _LARGEST = 2**31 - 1
 _LONGEST = 100_000  # maximum characters of a text; a loop could double it in each iteration
 _UTC = ZoneInfo("UTC")
 _TYPES = {
+    "regclass": "regclass",
     "int": "integer smallint bigint int int2 int4 int8",
     "text": "text varchar name",
     "date": "date",
@@ -59,6 +99,10 @@ def converted(value: Value, kind: str) -> Value:
         return _array(value, kind.removesuffix("[]"))
     if kind == "text":
         return shown(value)
+    if kind == "regclass" and isinstance(value, str) and re.fullmatch(r"[a-z_]\w*", value):
+        return quoted(value.lower())  # as it is printed if search_path has its schema
+    if kind == "int" and isinstance(value, Release):
+        return replace(value, number=True)
     if kind == "int" and not isinstance(value, bool):
         if isinstance(value, str) and re.fullmatch(r"-?\d+", value):
             return int(value)
@@ -248,6 +292,14 @@ def _same(one: Value, two: Value) -> tuple[Value, Value]:
 
 
 def _compared(node: exp.Expression, one: Value, two: Value) -> bool:
+    if isinstance(one, SomeName) or isinstance(two, SomeName):
+        raise Unknown("name of a role or database")
+    if isinstance(one, Release):
+        ends = {_compared(node, number, two) for number in (one.low, one.high)}
+        inside = isinstance(two, int) and one.low <= two <= one.high
+        if not one.number or len(ends) > 1 or (inside and isinstance(node, exp.EQ | exp.NEQ)):
+            raise Unknown("server_version_num")
+        return ends.pop()
     one, two = _same(one, two)
     if isinstance(one, str) and not isinstance(node, exp.EQ | exp.NEQ):
         raise Unknown("order of texts")
@@ -288,6 +340,8 @@ def _computed(node: exp.Expression, one: Value, two: Value) -> Value:
             return date.fromordinal(one.toordinal() + sign * two)
         if type(one) is date and type(two) is date and sign == -1:
             return one.toordinal() - two.toordinal()
+    if isinstance(one, Release) and isinstance(node, exp.Div):
+        return one.divided(two)
     if isinstance(node, exp.Mul):
         if isinstance(one, Step):
             one, two = two, one
@@ -311,6 +365,7 @@ class Constants:
     known: values of its variables by name
     own: functions of the script, which may be called instead of the server's functions
     finds: returns whether a query, or to_regclass(), finds something
+    base:  PostgreSQL release that the server is based on
     """
 
     def __init__(
@@ -318,10 +373,13 @@ class Constants:
         known: Mapping[str, Value],
         own: Collection[str],
         finds: Callable[[exp.Expression], bool] | None = None,
+        *,
+        base: int | None = None,
     ) -> None:
         self.known = known
         self.own = own
         self.finds = finds
+        self.base = base
 
     def value(self, node: exp.Expression) -> Value:
         """The value of an expression. Raises Unknown."""
@@ -361,6 +419,8 @@ class Constants:
             return _computed(node, self._value(node.this), self._value(node.expression))
         if isinstance(node, exp.Anonymous | gx.FunctionCall):
             return self._call(node)
+        if isinstance(node, gx.SpecialCall) and str(node.this).lower() in _ROLES:
+            return SomeName("gpcatalog_role")
         return self._condition(node)
 
     def _condition(self, node: exp.Expression) -> Value:
@@ -439,6 +499,12 @@ class Constants:
         name = node.this if isinstance(node.this, str) else node.this.sql("greenplum")
         name = str(name).lower().removeprefix("pg_catalog.")
         plain = {k for k, v in node.args.items() if v} <= {"this", "expressions"}
+        if name == "current_setting" and self.base is not None and plain:
+            if self._value(node.expressions[0]) != "server_version_num":
+                raise Unknown("value of a setting")
+            return Release(self.base)
+        if name == "current_database" and plain:
+            return SomeName("gpcatalog_database")
         if name not in _FUNCTIONS or name in self.own or not plain:
             raise Unknown(f"value of {name}()")
         return _FUNCTIONS[name]([self._value(one) for one in node.expressions])

@@ -328,7 +328,14 @@ def levels_of(by: exp.Expression) -> list[Level]:
             )
             for k in node.expressions
         )
-        out.append(Level(strategy=strategy, keys=keys, template=node.args.get("template")))
+        read = {
+            fold(column.this)
+            for k, name in zip(node.expressions, keys, strict=True)
+            for column in (k.find_all(exp.Column) if not name else ())
+        }
+        reads = sum(map(bool, keys)) + len(read) if read else 0
+        template = node.args.get("template")
+        out.append(Level(strategy=strategy, keys=keys, template=template, reads=reads))
         node = node.args.get("subpartition")
     return out
 

@@ -263,7 +263,7 @@ class Block:
         self._presence = presence
         self._kinds = {name: kind for name, (kind, _) in given.items()}
         self._values = {name: value for name, (_, value) in given.items()}
-        self._constants = Constants(self._values, own, self._finds)
+        self._constants = Constants(self._values, own, self._finds, base=edition.base)
         self._ran: list[ExecutedStatement] = []
         self._steps = 0
         self._size = 0
@@ -409,8 +409,8 @@ class Block:
 
     def _finds(self, query: exp.Expression) -> bool:
         """Whether a query of the catalogs finds a row. Raises Unknown."""
-        pending = {word for one in self._ran for word in re.findall(r"\w+", one.text.lower())}
-        return self._presence.finds(query, self._constants.value, pending)
+        before = [re.findall(r"\w+", one.text.lower()) for one in self._ran]
+        return self._presence.finds(query, self._constants.value, before)
 
     def _holds(self, condition: list[str]) -> bool:
         value = self._value(condition)
@@ -504,10 +504,25 @@ class Block:
         if text is None:
             raise NotStraight
         self._forget_targets(words, everywhere=word == "get")
+        if word == "select":
+            self._select_into(words)
         if text:
             self._ran.append(ExecutedStatement(text, source))
         if word == "return" and not gives_rows(words):
             raise _Return
+
+    def _select_into(self, words: list[str]) -> None:
+        """Set the variable of SELECT value INTO variable, if the value can be computed."""
+        lower = [word.lower() for word in words]
+        if "into" not in lower or "from" in lower:
+            return
+        at = lower.index("into") + 1
+        at += lower[at : at + 1] == ["strict"]
+        rest = without_target(words)
+        if len(words) - len(rest) != at + 1 - lower.index("into"):  # several targets, or a part
+            return
+        with suppress(Unknown):
+            self._set(fold_word(words[at]), self._value(rest[1:]))
 
     def _assign(self, words: list[str], value: list[str]) -> bool:
         """Compute an assignment; return whether that is all it does."""

@@ -4,7 +4,7 @@ statement would fail because the object that it creates exists.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -49,6 +49,14 @@ def _same_schema(required: str, found: str) -> bool:
     `found`.
     """
     return not required or (required == (found or "public"))
+
+
+def _keeps_column(statement: list[str], column: str) -> bool:
+    """Whether a statement certainly changes nothing of a column, although it may name its table."""
+    if statement[:2] in (["create", "index"], ["create", "unique"]):
+        return True
+    others = {column, "rename", "schema", "inherit", "attach", "detach", "execute"}
+    return statement[:2] == ["alter", "table"] and others.isdisjoint(statement)
 
 
 class Presence:
@@ -197,14 +205,18 @@ class Presence:
     # --- queries ---
 
     def finds(
-        self, query: exp.Expression, value: Callable[[exp.Expression], object], pending: set[str]
+        self,
+        query: exp.Expression,
+        value: Callable[[exp.Expression], object],
+        before: Sequence[list[str]],
     ) -> bool:
         """Whether a query of the catalogs finds a row. Raises Unknown.
 
         value: computes an expression of the block
-        pending: words of the statements that the block has run and that are not yet applied to the
-            state
+        before: words, in lower case, of the statements that the block has run and that are not yet
+            applied to the state
         """
+        pending = {word for words in before for word in words}
         query = query.this if isinstance(query, exp.Subquery) else query
         if isinstance(query, exp.Anonymous):  # to_regclass()
             text = value(query.expressions[0])
@@ -227,7 +239,11 @@ class Presence:
             if facts.setdefault(column, text) != text:
                 raise Unknown("query of a condition")
         schema = next((facts.pop(word) for word in _SCHEMA if word in facts), "")
-        if pending & {word.lower() for word in facts.values()}:
+        asked = {word.lower() for word in facts.values()}
+        name = (facts.get("column_name") or facts.get("attname") or "").lower()
+        if any(
+            asked & set(words) and not (name and _keeps_column(words, name)) for words in before
+        ):
             raise Unknown("query of what the block has changed")
         return self._answer(sources - {"pg_namespace"} or sources, facts, schema)
 

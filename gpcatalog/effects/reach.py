@@ -93,6 +93,13 @@ class Reach:
                 if word in self.reasons[other]:
                     self.mark(use, name, what)
 
+    def forget(self, name: str) -> None:
+        """Record that a relation of that name does not exist any more."""
+        for use in set(Use) - {Use.CALL, Use.ANY}:
+            self.reasons[use].pop(name, None)
+        for key, users in self.users.items():
+            self.users[key] = [one for one in users if one[1] != name or one[0] is Use.CALL]
+
     def link_writes(self, name: str, what: str, words: Collection[str]) -> None:
         """Record that a change of rows of `name` is the same change of those of all other names
         among the words.

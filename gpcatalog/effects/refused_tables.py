@@ -153,6 +153,8 @@ def _relation(state: SchemaState, name: exp.Expression) -> str:
     `created` compares the name with tables.
     """
     key = state.new_name(name)
+    if key[0] == "pg_catalog" and not qualified(name)[0]:
+        return "search_path has no schema for new tables"
     return "" if key in state.tables else name_in_use(state, key)
 
 

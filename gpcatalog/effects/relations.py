@@ -166,6 +166,7 @@ class Level:
     doubt: str = ""  # why the template is unknown
     template_positions: frozenset[int] | None = None
     gaps: bool = False
+    reads: int = 0  # columns that its expressions read, and other key columns; 0: as many as keys
 
 
 @dataclass(slots=True)
@@ -378,7 +379,7 @@ class Table:
             base,
             place=Place.INTERMEDIATE if self.parent else Place.ROOT,
             bounds=1 if self.parent else 0,
-            key_columns=len(self.levels[0].keys) if self.levels else 1,
+            key_columns=(self.levels[0].reads or len(self.levels[0].keys)) if self.levels else 1,
             levels=max(1, len(self.levels)),
             templates=tuple(level.template_parts for level in self.levels if level.template),
             indexes=own + only,
@@ -394,7 +395,7 @@ class Table:
         with their number.
         """
         found: Counter[Shape] = Counter()
-        keys = [len(level.keys) for level in self.levels]
+        keys = [level.reads or len(level.keys) for level in self.levels]
         by_storage: dict[tuple[Storage, int, bool], Shape] = {}
         seen: Counter[tuple[Storage, int, bool, Place, int, int]] = Counter()
         for level, part in _with_depth(parts, depth):

@@ -49,9 +49,9 @@ class SchemaState:
     ) -> None:
         self.edition = edition
         self.existing = existing  # the tables of a baseline, read when a statement names them
-        self.recalled: set[tuple[str, str]] = (
-            set()
-        )  # names that were read from the baseline, and names that it does not have
+        # names that were read from the baseline, and names that it does not have
+        self.recalled: set[tuple[str, str]] = set()
+        self.absent_views: set[tuple[str, str]] = set()  # after DROP VIEW
         self.renamed_schemas: dict[
             str, str
         ] = {}  # of a baseline: new name → old name; "" if the schema was renamed or dropped

@@ -77,8 +77,15 @@ class Defaults:
 
     @property
     def path(self) -> list[str]:
-        """The schemas of search_path, without system schemas; empty if it is not set."""
-        return [n for n in self._listed if n not in _SYSTEM_SCHEMAS]
+        """The schemas of search_path, without system schemas if it has others; empty if it is not
+        set. An empty search_path has pg_catalog.
+        """
+        schemas = [n for n in self._listed if n not in _SYSTEM_SCHEMAS]
+        return schemas or (["pg_catalog"] if self._only_system_schemas else [])
+
+    @property
+    def _only_system_schemas(self) -> bool:
+        return bool(self.values.get("search_path")) and "$user" not in self._listed
 
     @property
     def before_temporary(self) -> list[str]:
@@ -127,7 +134,8 @@ def settings_of(node: exp.Expression | None) -> dict[str, str]:
     for setting in _of_kind(node, "GenericSet"):
         name = fold(setting.this) if isinstance(setting.this, exp.Identifier) else ""
         if name in SETTINGS:
-            found[name] = ",".join(_text(v) for v in setting.args.get("values") or ())
+            listed = [_text(v) for v in setting.args.get("values") or ()]
+            found[name] = '""' if listed == [""] else ",".join(listed)
     for call in node.find_all(exp.Anonymous, gx.FunctionCall):
         words = call.expressions
         if (
@@ -137,7 +145,7 @@ def settings_of(node: exp.Expression | None) -> dict[str, str]:
         ):
             name = _text(words[0]).lower()
             if name in SETTINGS and isinstance(words[1], exp.Literal):
-                found[name] = _text(words[1])
+                found[name] = _text(words[1]) or '""'
     return found
 
 

@@ -52,7 +52,8 @@ def rewrite_of_leaves(s: RuleContext) -> None:
     rewrite every leaf. SPLIT PARTITION: it rewrites the partition that is split.
     Why it matters: old and new files both exist until the transaction ends. Other sessions wait for
     the AccessExclusiveLock.
-    How sure it is: the rewrite is certain. Its duration depends on the rows.
+    How sure it is: the rewrite is certain for a known table; the columns of an unknown table may
+    already have the type. Its duration depends on the rows.
     What to do: rewrite leaf by leaf in separate transactions, or build a new table and exchange it.
     Create partitions in advance, so that none with rows is split.
     """
@@ -71,7 +72,11 @@ def rewrite_of_leaves(s: RuleContext) -> None:
     s.find(
         "rewrite-of-leaves",
         Severity.WARNING,
-        f"this rewrites {'the partition that is split' if split else what}",
+        (
+            "this rewrites the partition that is split"
+            if split
+            else f"this {'rewrites' if leaves else 'may rewrite'} {what}"
+        ),
         "old and new files both exist until the transaction ends, and other sessions wait",
         (
             "create partitions in advance, so that no partition with rows is split"

@@ -15,7 +15,12 @@ from gpcatalog.effects.definition import column, require
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.expansion import catalog_type, sized
 from gpcatalog.effects.handlers.actions import acts, affected_tables, losing, unknown_toast
-from gpcatalog.effects.handlers.sequences import drop_sequence, note_defaults
+from gpcatalog.effects.handlers.sequences import (
+    any_default,
+    drop_sequence,
+    named_sequences,
+    note_defaults,
+)
 from gpcatalog.effects.handlers.views import doubt_views
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.outer_dependencies import (
@@ -217,6 +222,9 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
     for one in family if cascade else ():
         if (one.schema, one.name) not in kept:
             drop_references(state, one, _with_generated(one, name), effect)
+    serial = any(c.name == name and c.serial for c in table.columns) or table.owned
+    if cascade and serial and any_default(state):  # defaults that use the sequence
+        note_defaults(state, effect)
     with state.changing(effect, *family):
         _drop_owned(state, table, name, effect)
         for one in family:
@@ -283,7 +291,9 @@ def _retype(
     if old.default and (own or old.own_type):
         note_dependencies(state.ties, table)  # the cast of the default is kept
     table.columns[at] = replace(old, type=new, typmod=typmod, own_type=own, sized=sized(kind))
-    if table.toasted or table.toast_doubt:
+    # with or without a rewrite, a table keeps a TOAST relation that a column needs
+    kept = table.columns_call_for_toast(state.edition) and not table.toast_doubt
+    if (table.toasted or table.toast_doubt) and not kept:
         rewrites = None
         if not (table.toast_doubt or own or old.own_type or state.edition.greenplum):
             rewrites = by_type(old, table.columns[at], action.args.get("using"))
@@ -372,11 +382,23 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                     one.columns[at] = replace(
                         c, serial="identity" if one is table else "", identity=one is not table
                     )
+                    one.former_sequences |= named_sequences(action)
                 elif form.startswith("DROP IDENTITY"):
                     if one is table or one.parent:  # child tables keep their own
                         one.columns[at] = replace(c, serial="", identity=False)
                 elif form.startswith("DROP EXPRESSION"):
                     one.columns[at] = replace(c, default=False, named=0, generated=frozenset())
+
+
+def _rename_referenced(state: SchemaState, table: Table, old: str, new: str) -> None:
+    """Rename a column in the foreign keys that reference it."""
+    key = table.schema, table.name
+    for other in state.tables.values() if key in state.ties.referenced else ():
+        if any(f.target == key and old in f.to for f in other.foreign):
+            other.foreign = [
+                replace(f, to=tuple(new if n == old else n for n in f.to)) if f.target == key else f
+                for f in other.foreign
+            ]
 
 
 @acts("RenameColumnTo")
@@ -403,6 +425,7 @@ def _rename_column(
             replace(f, columns=tuple(new if n == old else n for n in f.columns))
             for f in one.foreign
         ]
+        _rename_referenced(state, one, old, new)
         for level in one.levels:
             level.keys = tuple(new if n == old else n for n in level.keys)
         for part in one.relations() if one.odd_parts else ():

@@ -23,6 +23,7 @@ from gpcatalog.effects.expansion import (
 from gpcatalog.effects.handlers.actions import unknown_toast
 from gpcatalog.effects.handlers.indexes import create_index
 from gpcatalog.effects.handlers.registry import handles
+from gpcatalog.effects.handlers.sequences import named_sequences
 from gpcatalog.effects.handlers.views import create_external, create_view
 from gpcatalog.effects.keys import Column, fold, qualified
 from gpcatalog.effects.outer_dependencies import (
@@ -119,6 +120,8 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
             table.storage = table.like_storage
     if state.edition.greenplum and any(c.outer_order for c in table.columns):
         note_dependencies(state.ties, table)  # the distribution key can use a class of operators
+    if any(c.serial == "identity" for c in table.columns):
+        table.former_sequences |= named_sequences(tree)
     if clauses.partition_by is not None:
         _expand_partitions(state, table, clauses.partition_by)
     return created(state, table, of)

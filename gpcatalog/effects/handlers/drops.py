@@ -11,6 +11,7 @@ from gpcatalog.effects.handlers.dependents import ALONE
 from gpcatalog.effects.handlers.indexes import drop_indexes
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import DROPPED, DROPS, NO_RELATIONS, drops, handles
+from gpcatalog.effects.handlers.sequences import any_default, note_defaults
 from gpcatalog.effects.handlers.views import drop_dependent_views
 from gpcatalog.effects.keys import Key, qualified
 from gpcatalog.effects.outer_dependencies import FOREIGN
@@ -26,7 +27,11 @@ def drop(state: SchemaState, tree: exp.Expression) -> Effect:
     """The effect of DROP, from the handler registered for the kind of object."""
     effect = Effect(verb="drop")
     if tree.args.get("indexes"):
-        return drop_indexes(state, tree)
+        gone: list[tuple[Table, Key]] = []
+        effect = drop_indexes(state, tree, gone)
+        for table, key in gone if cascades(tree) else ():
+            drop_referencing(state, table, key, effect)
+        return effect
     kind = tree.args.get("kind")
     if (handler := DROPS.get(str(kind))) is not None:
         return handler(state, tree)
@@ -88,6 +93,10 @@ def drop_tables(state: SchemaState, tree: exp.Expression) -> Effect:
             drop_dependent_views(state, gone, effect)
         if cascade:
             drop_foreign_keys(state, [table], effect)
+            # a sequence of the table is dropped with the defaults of other tables that use it
+            sequences = any(one.owned or one.sequence_names for one in family)
+            if sequences and any_default(state):
+                note_defaults(state, effect)
     return effect
 
 

@@ -39,6 +39,7 @@ _RUN_UNNAMED = {
     "CreateTransform": "a transform",
     "CreateTextSearch": "an object of text search",
 }
+_RELATIONS = ("TABLE", "VIEW", "MATERIALIZED VIEW", "FOREIGN TABLE")
 # statements that do not fire event triggers
 _UNSEEN = ("Database", "Role", "Tablespace", "EventTrigger", "ResourceQueue", "ResourceGroup")
 _SEEN = ("Create", "Alter", "Drop", "Comment", "Grant", "Revoke", "SecurityLabel", "Refresh")
@@ -126,6 +127,10 @@ def _keep(state: SchemaState, tree: exp.Expression, kind: str) -> None:
             code.events[_name(args["rename"])] = code.events.pop(name)
         elif name in code.events and form.startswith(("DISABLE", "ENABLE")):
             code.events[name] = replace(code.events[name], enabled=form.startswith("ENABLE"))
+    elif kind == "DropObject" and str(args.get("kind")) in _RELATIONS:
+        for name in {_name(one) for one in args.get("names") or ()} & code.reach.relations():
+            if not any(name == other for _, other in (*state.tables, *state.views, *state.leaf_of)):
+                code.reach.forget(name)
     elif kind == "DropObject" and str(args.get("kind")) == "EVENT TRIGGER":
         for one in args.get("simple") or args.get("names") or ():
             code.events.pop(_name(one), None)

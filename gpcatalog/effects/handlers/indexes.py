@@ -150,7 +150,7 @@ def owners_of_index(state: SchemaState, schema: str, index: str) -> list[Table]:
     """Tables that have an index of that name; schema "": any schema, or the schemas of search_path
     if it is set.
     """
-    schemas = {schema} if schema else {*state.path, ""} if state.path else set()
+    schemas = {schema} if schema else set(state.path)
     for there, name in state.existing.owner_of_index(index) if state.existing is not None else ():
         state.named(state.new_schema(there), name)
     found = [
@@ -158,7 +158,12 @@ def owners_of_index(state: SchemaState, schema: str, index: str) -> list[Table]:
     ]
     if not schemas:  # the default search_path is public; otherwise, any schema is assumed
         return [t for t in found if t.schema in ("", "public")] or found
-    return [t for t in found if t.schema in schemas or (t.schema == "" and "public" in schemas)]
+    public = "public" in schemas
+    return [
+        t
+        for t in found
+        if t.schema in schemas or (t.schema == "" and (public or (t.temporary and not schema)))
+    ]
 
 
 def _may_have_index(state: SchemaState, schema: str, index: str) -> bool:
@@ -178,8 +183,8 @@ def _may_have_index(state: SchemaState, schema: str, index: str) -> bool:
     )
 
 
-def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
-    """DROP INDEX, with the indexes of partitions."""
+def drop_indexes(state: SchemaState, tree: exp.Expression, gone: list[tuple[Table, Key]]) -> Effect:
+    """DROP INDEX, with the indexes of partitions. gone: gets the indexes of tables that are dropped"""
     effect = Effect(verb="alter")
     for name in tree.args["indexes"]:
         schema, plain = qualified(name) if not isinstance(name, exp.Dot) else ("", "")
@@ -222,4 +227,5 @@ def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
             for one in family:
                 keys = [k for k in one.indexes if plain == (k.name if one is owner else k.of)]
                 one.drop_keys(keys, state.edition)
+                gone += [(one, k) for k in keys if one is owner]
     return effect

@@ -81,11 +81,8 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
         new = name in state.schemas or (
             state.existing is not None and name not in state.schemas_unknown
         )
-        if (
-            state.opaque
-            or name in state.schemas_unknown
-            or (not new and not tree.args.get("exists"))
-        ):
+        known = new or tree.args.get("exists")
+        if cascades(tree) and (state.opaque or name in state.schemas_unknown or not known):
             effect.add_unknown(f"objects in schema {name}")
         if name in _SUPERUSERS and maybe_in_role_schema(state, ""):
             effect.add_unknown(f"objects in schema {name}, which may be that of the role")

@@ -152,9 +152,21 @@ def alter_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
 def _set_logged(state: SchemaState, key: tuple[str, str], effect: Effect, *, logged: bool) -> None:
     if key not in state.sequences:
         effect.add_unknown(f"unknown sequence {key[1]}")
+        for table in state.tables.values():  # its sequence has another number of files now
+            if key[1] in table.sequence_names:
+                table.uncounted = table.uncounted or f"persistence of sequence {key[1]}"
     elif logged != (key not in state.unlogged_sequences):
         effect.other_files += -1 if logged else 1
         (state.unlogged_sequences.discard if logged else state.unlogged_sequences.add)(key)
+
+
+def named_sequences(tree: exp.Expression) -> frozenset[str]:
+    """Names in SEQUENCE NAME of identity columns."""
+    return frozenset(
+        fold(node.args["owner"].this)
+        for node in tree.walk()
+        if str(node.args.get("form")) == "SEQUENCE NAME" and node.args.get("owner") is not None
+    )
 
 
 def any_default(state: SchemaState) -> bool:

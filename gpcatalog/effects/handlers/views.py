@@ -52,7 +52,10 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
         state.views.pop(key, None)  # it did not exist, or was dropped unnoticed
     was = state.views[key].columns if key in state.views else 0
     fresh = key not in state.views
-    if tree.args.get("replace") and fresh and not tree.args.get("temporary"):
+    absent = key[0] in state.schemas - state.schemas_unknown or key in state.absent_views
+    absent &= not (state.unsure or state.may_be_created_by_code(key[1]))
+    state.absent_views.discard(key)
+    if tree.args.get("replace") and fresh and not (absent or tree.args.get("temporary")):
         effect.add_unknown("whether the view already exists")
     state.views[key] = View(number, read_names(state, query), output=output)
     named = output is not None and len(given) >= len(output)
@@ -112,6 +115,7 @@ def drop_views(state: SchemaState, tree: exp.Expression) -> Effect:
     effect = Effect(verb="drop", minor=["dependencies of a view"])
     for name in tree.args.get("names") or ():
         key = state.known_name(name, state.views)
+        state.absent_views.add(key)
         if key not in state.views and tree.args.get("exists"):
             if state.opaque:
                 effect.add_unknown(f"whether {name.sql('greenplum')} exists")
@@ -312,8 +316,14 @@ def _serial_columns(
     before = known.serial if known is not None else frozenset()
     after = set(before)
     for action in actions:
-        kind = type(action).__name__
-        if kind == "AddColumn":
+        kind, form = type(action).__name__, str(action.args.get("form") or "")
+        if kind == "AlterColumnAction" and form.startswith("ADD GENERATED"):
+            after.add(fold(action.this))
+        elif kind == "AlterColumnAction" and form == "DROP IDENTITY":
+            after.discard(fold(action.this))
+            if known is None:
+                effect.add_unknown("whether the column owns a sequence")
+        elif kind == "AddColumn":
             new_column = column(state, Table(*key), action.this)
             if new_column is not None and new_column.serial:
                 after.add(new_column.name)
