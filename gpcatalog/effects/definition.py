@@ -42,18 +42,18 @@ from gpcatalog.effects.outer_dependencies import (
     note_outer,
     without_class,
 )
-from gpcatalog.effects.relations import Table, View
+from gpcatalog.effects.relations import Table
 from gpcatalog.effects.repeated_keys import NONE, RepeatedKeys, repeated_keys
+from gpcatalog.effects.taken_names import Names, index_name, unused
 from gpcatalog.effects.ties import Ties
 from gpcatalog.effects.types import Types
 
 
-class Known(Protocol):
+class Known(Names, Protocol):
     """The part of the schema state that this module uses: its edition and its tables by name."""
 
     edition: Edition
     types: Types
-    views: dict[tuple[str, str], View]
     ties: Ties
 
     def known_name(
@@ -90,12 +90,7 @@ def _same(names: frozenset[str]) -> frozenset[str]:
 
 def _unused(used_names: set[str], first: str, second: str, label: str) -> str:
     """The first of first_second_label, …_label1, … that is not taken."""
-    number = 0
-    while True:
-        name = object_name(first, second, f"{label}{number or ''}")
-        if name not in used_names:
-            return name
-        number += 1
+    return unused(used_names.__contains__, first, second, label)
 
 
 def constraint_names(table: Table) -> set[str]:
@@ -125,6 +120,7 @@ def deferrable(element: exp.Expression) -> bool:
 
 
 def add_key(
+    state: Known,
     table: Table,
     given: exp.Expression | None,
     columns: tuple[str, ...],
@@ -140,12 +136,8 @@ def add_key(
     """
     name = fold(given)
     if not name:
-        used_names = {k.name for k in table.indexes}
-        name = (
-            _unused(used_names, table.name, "", "pkey")
-            if primary
-            else _unused(used_names, table.name, "_".join((*columns, *included)), "key")
-        )
+        label = ("", "pkey") if primary else ("_".join((*columns, *included)), "key")
+        name = index_name(state, table, *label)
     like = f"{'primary key' if primary else 'unique'} {columns} {len(included)}"
     like += WITHOUT_OVERLAPS if overlaps else ""
     table.indexes.append(
@@ -219,9 +211,7 @@ def _add_exclusion(
     read: frozenset[str] = frozenset().union(
         *(reads(e, table) for e in elements if not isinstance(e, exp.Column))
     )
-    name = fold(given) or _unused(
-        {k.name for k in table.indexes}, table.name, "_".join(labels), "excl"
-    )
+    name = fold(given) or index_name(state, table, "_".join(labels), "excl")
     table.indexes.append(
         Key(
             name,
@@ -412,7 +402,7 @@ def _add_column_constraint(
         alone = bool(found.args.get("no_inherit")) or "NO INHERIT" in traits
         add_check(state, table, given, found.this, name, alone=alone)
     elif primary or isinstance(found, exp.UniqueColumnConstraint | gx.KeyConstraint):
-        add_key(table, given, (name,), primary, traits=traits)
+        add_key(state, table, given, (name,), primary, traits=traits)
     elif isinstance(found, gx.ReferencesConstraint):
         add_foreign(state, table, given, (name,), found, traits)
     elif isinstance(found, exp.CollateColumnConstraint) and foreign_collation(found.this):
@@ -443,6 +433,7 @@ def constraint(
     ):
         columns = tuple(fold(c) for c in kind.expressions)
         add_key(
+            state,
             table,
             given,
             columns,
@@ -545,17 +536,16 @@ def _read_later_columns(state: Known, table: Table, elements: Iterable[exp.Expre
             ]
 
 
-def _copy_indexes(source: Table, table: Table) -> None:
+def _copy_indexes(state: Known, source: Table, table: Table) -> None:
     """LIKE … INCLUDING INDEXES: copy the keys of the source, with new names."""
     for key in (*source.indexes, *source.only):
         primary = key.name == object_name(source.name, "", "pkey")
-        used_names = {k.name for k in table.indexes}
         label = (
             ("", "pkey")
             if primary
             else ("_".join(key.simple) or "expr", "key" if key.constraint else "idx")
         )
-        table.indexes.append(replace(key, name=_unused(used_names, table.name, *label), of=""))
+        table.indexes.append(replace(key, name=index_name(state, table, *label), of=""))
 
 
 def copies(like: exp.Expression, what: str) -> bool:
@@ -621,7 +611,7 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
     if state.edition.greenplum and includes("STORAGE" if state.edition.classic else "AM"):
         table.like_storage = source.storage
     if includes("INDEXES"):
-        _copy_indexes(source, table)
+        _copy_indexes(state, source, table)
     if includes("CONSTRAINTS") and source.checks:
         table.checks += [replace(c, own=True) for c in source.checks]
         if state.edition.greenplum and not state.edition.classic:  # they are added after CREATE
@@ -676,10 +666,8 @@ def index_key(
                 note_dependencies(state.ties, table)
             labels.append(str(value.this).lower() if isinstance(value, exp.Anonymous) else "expr")
     if not name:
-        used = {k.name for k in table.indexes}
-        if of:
-            used |= {k.name for part in table.relations() for k in part.odd.keys}
-        name = _unused(used, of or table.name, "_".join(labels), "idx")
+        parts = {k.name for p in table.relations() for k in p.odd.keys} if of else set[str]()
+        name = index_name(state, table, "_".join(labels), "idx", of=of, used=parts)
     method = body.args.get("using")
     bitmap = method is not None and fold(method) == "bitmap"
     like, rough = compared(body, unique=unique)

@@ -444,6 +444,7 @@ class SchemaState:
 
     def keep(self, table: Table, parts: list[Partition] | None = None) -> None:
         """Store the table under its name; parts: its new partitions, if only they changed."""
+        self.index_names.update(key.name for key in table.indexes)
         before = self.tables.get((table.schema, table.name))
         if before is not table:
             if before is not None:

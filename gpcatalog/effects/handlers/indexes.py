@@ -54,6 +54,7 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
     key = index_key(
         state, table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique"))
     )
+    state.index_names.add(key.name)
     if not has_only(target):
         doubt_equality(table, key, family[1:], effect)
     if table.parts and has_only(target):
