@@ -85,7 +85,8 @@ class Defaults:
 
     @property
     def _only_system_schemas(self) -> bool:
-        return bool(self.values.get("search_path")) and "$user" not in self._listed
+        # pg_temp can contain new tables, and $user may be a schema
+        return bool(self.values.get("search_path")) and not {"$user", "pg_temp"} & {*self._listed}
 
     @property
     def before_temporary(self) -> list[str]:
