@@ -499,13 +499,15 @@ class Constants:
         name = node.this if isinstance(node.this, str) else node.this.sql("greenplum")
         name = str(name).lower().removeprefix("pg_catalog.")
         plain = {k for k, v in node.args.items() if v} <= {"this", "expressions"}
-        if name == "current_setting" and self.base is not None and plain:
+        if name in self.own or not plain:
+            raise Unknown(f"value of {name}()")
+        if name == "current_setting" and self.base is not None:
             if self._value(node.expressions[0]) != "server_version_num":
                 raise Unknown("value of a setting")
             return Release(self.base)
-        if name == "current_database" and plain:
+        if name == "current_database":
             return SomeName("gpcatalog_database")
-        if name not in _FUNCTIONS or name in self.own or not plain:
+        if name not in _FUNCTIONS:
             raise Unknown(f"value of {name}()")
         return _FUNCTIONS[name]([self._value(one) for one in node.expressions])
 

@@ -20,18 +20,24 @@ class CreatedLater:
         self._names: set[tuple[str, str]] | None = None
 
     def has(self, schema: str, name: str) -> bool:
-        """Whether the file creates a table of that name; "" is the schema public or any schema."""
+        """Whether the file creates a table of that name; "" is the schema public."""
         if self._names is None:
             self._names = set(_created(self._source)) if self._source is not None else set()
-        schemas = {s for s, n in self._names if n == name}
-        return bool(schemas & {schema, "", *({"public"} if not schema else ())})
+        return (schema or "public", name) in self._names
 
 
 def _created(source: Source) -> Iterator[tuple[str, str]]:
-    """(schema, name) of each table; the schema is "" if none is written."""
+    """(schema, name) of each table. Tables without a written schema are in public, unless the file
+    sets search_path before them: then they are left out.
+    """
+    sets_path = False
     for piece in split(source):
-        if piece.tokens is not None and not piece.reasons and not piece.missing:
-            yield from _table(piece.tokens)
+        if piece.tokens is None or piece.reasons or piece.missing:
+            continue
+        sets_path |= "search_path" in source.text[piece.start : piece.end].lower()
+        for schema, name in _table(piece.tokens):
+            if schema or not sets_path:
+                yield schema or "public", name
 
 
 def _table(tokens: Tokens) -> Iterator[tuple[str, str]]:

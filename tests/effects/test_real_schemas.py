@@ -227,6 +227,25 @@ def test_they_are_equal(server: str, request: pytest.FixtureRequest, tmp_path: P
 
 
 @pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("ALTER TABLE IF EXISTS t ADD a int; CREATE TABLE t (a int);", True),
+        ("ALTER TABLE IF EXISTS public.t ADD a int; CREATE TABLE t (a int);", True),
+        ("ALTER TABLE IF EXISTS t ADD a int; CREATE TABLE IF NOT EXISTS t (a int);", False),
+        ("ALTER TABLE IF EXISTS s.t ADD a int; CREATE TABLE t (a int);", False),
+        ("ALTER TABLE IF EXISTS t ADD a int; -- CREATE TABLE t (a int);", False),
+        (
+            "ALTER TABLE IF EXISTS t ADD a int; SELECT set_config('search_path', 's', false);"
+            " CREATE TABLE t (a int);",
+            False,
+        ),
+    ],
+)
+def test_a_table_that_is_created_later_does_not_exist(text: str, known: bool) -> None:
+    assert ("cost-unknown" not in fired(text, server="postgres18")) is known
+
+
+@pytest.mark.parametrize(
     "condition",
     [
         "current_setting('server_version_num')::int = 180003",
