@@ -548,11 +548,10 @@ def object_locks(rows: Mapping[str, float]) -> float:
 @lru_cache(maxsize=1024)
 def _drop_locks_of_one(gen: str, shape: Shape) -> int:
     rows = relation_rows(gen, shape)
-    found = sum(rows.get(catalog, 0) for catalog in LOCKED_OBJECTS)
-    if known(gen, shape).drop_locks_leaves or shape.place in (Place.PLAIN, Place.ROOT):
-        found += rows["pg_class"]
-    elif shape.defaults:
-        found += 1  # dropping a default locks its table
+    found = int(object_locks(rows))
+    if not known(gen, shape).drop_locks_leaves and shape.place not in (Place.PLAIN, Place.ROOT):
+        # only dropping a default locks its table
+        found -= rows["pg_class"] - bool(shape.defaults)
     return found
 
 
