@@ -118,7 +118,7 @@ def plan(
         typer.Option(
             "--max-lock",
             metavar="N",
-            help="Maximum number of locks per step. Default: half of the lock table.",
+            help="Maximum number of locks of a merge or conversion. Default: half of the lock table.",
             min=1,
             show_default=False,
         ),

@@ -114,6 +114,28 @@ class Explainer:
         assert comps is not None
         return float(comps[group] @ self.price)
 
+    def _over_limits(self, unit: int) -> str:
+        """Why the merge of a partition with a neighboring one is not possible: too many locks or too
+        many bytes; "" if it is.
+        """
+        c = self.problem.chunk
+        run = int(c.run[unit])
+        first = int(c.run_unit[run])
+        length = int(c.run_length[run])
+        if length < 2:
+            return ""
+        start = np.array([min(unit, first + length - 2)])
+        locks = float(self.problem.locks.replacing(start, start + 2, c.run_lanes[run])[0])
+        limit, headroom = self.planned.lock_limit, self.planned.headroom
+        if limit is not None and locks > limit:
+            return f"a merge of two partitions needs up to {locks:,.0f} locks, the limit is {limit:,.0f}"
+        copied = float(c.segment[start[0]] + c.segment[start[0] + 1])
+        if headroom is not None and copied > headroom:
+            return (
+                f"a merge of two partitions copies {size(copied)}, the headroom is {size(headroom)}"
+            )
+        return ""
+
     def _alone(self, start: int, end: int) -> float:
         """Points of the units as single units, each with its cheapest option."""
         total = 0.0
@@ -399,6 +421,8 @@ class Explainer:
             for g in range(gs, ge)
             if self.problem.groups.start[g] <= u < self.problem.groups.end[g]
         ]
+        if not near and (over := self._over_limits(u)):
+            return f"not changed: {over}"
         if not near:
             wide = dict(self.root.policy.grains)
             if self.root.calendar and not wide:

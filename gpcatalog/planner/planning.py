@@ -115,15 +115,20 @@ class PlanResult:
         for chunk in self.reader.chunks(only):
             yield self.prepare(chunk)
 
+    @property
+    def headroom(self) -> float | None:
+        """Maximum bytes that a step copies on the fullest segment; None: no limit."""
+        headroom = self.request.limits.headroom
+        return None if headroom is None else float(policy.size(headroom))
+
     def prepare(self, chunk: Chunk) -> Problem:
         """Prepare one chunk in the same way as for the choice."""
-        headroom = self.request.limits.headroom
         return prepare(
             chunk,
             now=self.reader.now,
             column_share=self.reader.policy.workload.column_share,
             rate=self.request.rate,
-            headroom=None if headroom is None else float(policy.size(headroom)),
+            headroom=self.headroom,
             lock_limit=self.lock_limit,
         )
 
@@ -659,7 +664,7 @@ def _notes(planned: PlanResult, source: Source) -> list[str]:
         )
     elif planned.request.limits.max_lock is None:
         found.append(
-            f"No step takes more than {planned.lock_limit:,.0f} locks, which is half of the lock"
-            " table of an instance."
+            f"No merge or conversion takes more than {planned.lock_limit:,.0f} locks, which is half"
+            " of the lock table of an instance."
         )
     return found

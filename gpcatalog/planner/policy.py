@@ -250,7 +250,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     target_files:  files on one segment afterwards
     max_rewrite:   bytes that may be rewritten, all segments together
     window:        maximum time of all steps together, in seconds
-    max_lock:      maximum number of locks of one step
+    max_lock:      maximum number of locks of one merge or conversion
     headroom:      free bytes on the fullest segment: no step copies more
     """
 

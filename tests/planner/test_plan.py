@@ -28,6 +28,7 @@ from gpcatalog.lab import synthetic
 from gpcatalog.model.bounds import Family, interval, parse
 from gpcatalog.planner import operations as op
 from gpcatalog.planner import plan_file, planning, policy
+from gpcatalog.planner.explain import Explainer
 from gpcatalog.planner.operations import (
     Convert,
     DropEmpty,
@@ -313,7 +314,6 @@ def test_drops_stand_apart_in_the_text() -> None:
 
 @pytest.mark.parametrize("name", ["days", "levels", "garbled", "numbers", "seen"])
 def test_golden_explain(name: str) -> None:
-    from gpcatalog.planner.explain import Explainer
 
     planned = make(zoo(), max_rewrite="4GB")
     root = next(r for r in planned.reader.roots if r.name == name)
@@ -614,6 +614,12 @@ def test_locks_that_cannot_fit() -> None:
     # smaller groups need fewer locks, whatever the number of leaves of the table
     assert merged(most - 1)[0] > 0
     assert merged(10) == (0, 0)
+    planned = make(FakeSnapshot([TableSpec("t", daily(150))]), max_lock=10)
+    reasons = {row.what for row in Explainer(planned, planned.reader.roots[0]).rows()}
+    assert any("locks, the limit is 10" in reason for reason in reasons), reasons
+    planned = make(FakeSnapshot([TableSpec("t", daily(150))]), headroom="1kB")
+    reasons = {row.what for row in Explainer(planned, planned.reader.roots[0]).rows()}
+    assert any("the headroom is 1 KB" in reason for reason in reasons), reasons
 
 
 def test_limits_are_respected_and_the_least_is_done() -> None:
