@@ -10,7 +10,8 @@ from pathlib import Path
 from gpcatalog.capacity.limits import FILE_BUCKETS, MIB
 from gpcatalog.model.auxiliary import LARGE
 from gpcatalog.probes.connection import ProbeFailed
-from gpcatalog.store.snapshot import Statements, Writer
+from gpcatalog.store.snapshot import Writer
+from gpcatalog.store.statements import Statements
 
 LISTED = {
     "what": "UTINYINT",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import re
 import secrets
@@ -22,6 +21,7 @@ from gpcatalog.errors import CatalogError, Interrupted
 from gpcatalog.model.output_file import regular
 from gpcatalog.store.packing import PACKED, key, pack, unpack
 from gpcatalog.store.schema import SCHEMA_VERSION, TABLES, columns_of, shape_of
+from gpcatalog.store.statements import Memory, Statements, disk_error, sql_path
 from gpcatalog.store.validation import (
     MOST_ROWS,
     conditions,
@@ -58,132 +58,12 @@ _SEALED: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-def _sql_path(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
-
-
-def _disk_error(path: Path, e: BaseException) -> CatalogError:
-    text = str(e)
-    if isinstance(e, OSError) and e.errno in (errno.ENOSPC, errno.EDQUOT):
-        text = e.strerror or text
-    full = (
-        "No space left" in text
-        or "ENOSPC" in text
-        or "disk" in text.lower()
-        or "quota" in text.lower()
-        or "too large" in text
-    )
-    return CatalogError(
-        f"cannot write {path}: {text.splitlines()[0] if text else type(e).__name__}",
-        hint=(
-            (
-                "free disk space, or use --save with another location; an existing file was not"
-                " changed"
-            )
-            if full
-            else "the machine has too little free memory; an existing file was not changed"
-            if isinstance(e, duckdb.OutOfMemoryException)
-            else "check the folder and its permissions; an existing file was not changed"
-        ),
-    )
-
-
-def _memory_limit(db: duckdb.DuckDBPyConnection) -> int:
-    """MB that DuckDB may use: by default 80 % of the memory of the machine or container."""
-    row = db.execute("SELECT current_setting('memory_limit')").fetchall()[0]
-    number, unit = str(row[0]).split()
-    return int(float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB").index(unit) / 1e6)
-
-
 def _csv(value: Any) -> str:
     """One CSV field: NULL is an empty field, all other values are quoted."""
     if value is None:
         return ""
     text = str(value)
     return '"' + text.replace('"', '""') + '"'
-
-
-# MB that DuckDB may use for a snapshot; other data is written to temporary files next to the draft.
-# A statement that needs more gets twice as much, up to the default limit of DuckDB
-LEAST_MEMORY = 64
-
-
-class _Memory:
-    """MB that DuckDB may use, shared by all connections of a Writer."""
-
-    def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
-        self.now, self._most = LEAST_MEMORY, _memory_limit(db)
-        self._set(db)
-
-    def double(self, db: duckdb.DuckDBPyConnection) -> None:
-        """Allow twice as much. Raises the current OutOfMemoryException at the default limit."""
-        if self.now >= self._most:
-            raise
-        self.now = min(2 * self.now, self._most)
-        self._set(db)
-
-    def _set(self, db: duckdb.DuckDBPyConnection) -> None:
-        db.execute(f"SET memory_limit = '{self.now}MB'")
-
-
-class Statements:
-    """Executes statements in the databases of a Writer, in one thread.
-
-    target: the snapshot that is being written, named in errors
-    """
-
-    _db: duckdb.DuckDBPyConnection
-    _memory: _Memory
-    target: Path
-
-    def interrupt(self) -> None:
-        """End the statement that runs in another thread; never raises."""
-        with contextlib.suppress(Exception):
-            self._db.interrupt()
-
-    def load_csv(
-        self, statement: str, file: Path, columns: dict[str, str], *, longest: int = 16 << 20
-    ) -> None:
-        """Run `statement` (an INSERT); `{csv}` is replaced by the rows of a CSV file in the format
-        of PostgreSQL's COPY.
-
-        longest: maximum bytes of a line; this part of the file is in memory, and at least 4 MB
-        """
-        shape = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
-        source = (
-            f"read_csv('{str(file).replace(chr(39), chr(39) * 2)}', columns={{{shape}}},"
-            " header=false, delim=',', quote='\"', escape='\"', "
-            "nullstr='', allow_quoted_nulls=false, auto_detect=false, parallel=false,"
-            f" max_line_size={longest}, buffer_size={max(4 << 20, longest)}, "
-            "new_line='\\n')"  # not detected automatically: a name can contain a carriage return
-        )
-        self._do(lambda: self._db.execute(statement.format(csv=source)))
-
-    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Run one statement and return its rows."""
-        rows: list[tuple[Any, ...]] = self._do(
-            lambda: self._db.execute(statement, list(parameters)).fetchall()
-        )
-        return rows
-
-    def _do(self, action: Any) -> Any:
-        """Run the action; repeat it with twice the memory if it was not enough. Raises
-        CatalogError.
-        """
-        try:
-            while True:
-                try:
-                    return action()
-                except duckdb.OutOfMemoryException:
-                    self._memory.double(self._db)
-        except (
-            duckdb.IOException,
-            duckdb.OutOfMemoryException,
-            duckdb.FatalException,
-            duckdb.TransactionException,
-            OSError,
-        ) as e:
-            raise _disk_error(self.target, e) from None
 
 
 class Writer(Statements):
@@ -209,8 +89,8 @@ class Writer(Statements):
                     "temp_directory": str(self.scratch("spill")),
                 },
             )
-            self._memory = _Memory(self._db)
-            self._db.execute(f"ATTACH {_sql_path(self.scratch('work'))} AS w")
+            self._memory = Memory(self._db)
+            self._db.execute(f"ATTACH {sql_path(self.scratch('work'))} AS w")
             self._db.execute("USE w")
             self._db.execute(
                 "".join(
@@ -219,7 +99,7 @@ class Writer(Statements):
             )
         except (duckdb.Error, OSError) as e:
             self.abandon()
-            raise _disk_error(target, e) from None
+            raise disk_error(target, e) from None
         except Interrupted:
             self.abandon()
             raise
@@ -252,7 +132,7 @@ class Writer(Statements):
                 for row in batch:
                     out.write(",".join(_csv(row.get(c)) for c in columns) + "\n")
         except OSError as e:
-            raise _disk_error(self.target, e) from None
+            raise disk_error(self.target, e) from None
         kinds = {name: kind for name, kind in self._columns(table).items() if name in columns}
         self.load_csv(
             f"INSERT INTO {table} ({names}) SELECT * FROM {{csv}}",
@@ -286,7 +166,7 @@ class Writer(Statements):
             raise
         except (duckdb.Error, OSError) as e:
             self.abandon()
-            raise _disk_error(self.target, e) from None
+            raise disk_error(self.target, e) from None
         self.abandon()
         _WRITTEN.update((self._named.absolute(), self.target.absolute()))
         return self.target
@@ -295,7 +175,7 @@ class Writer(Statements):
         count = self._db.execute("SELECT count(*) FROM relation").fetchall()[0][0]
         block = next(size for rows, size in _BLOCK_SIZES if count >= rows)
         self._db.execute(
-            f"ATTACH {_sql_path(self._draft)} AS s"
+            f"ATTACH {sql_path(self._draft)} AS s"
             f" (BLOCK_SIZE {block}, STORAGE_VERSION '{_STORAGE}')"
         )
         for name, columns in TABLES.items():
@@ -441,7 +321,7 @@ class Snapshot:
             # the file is attached as a separate database next to an empty one: names in a statement
             # are never looked up in it
             self._db.execute(
-                f"ATTACH {_sql_path(path.absolute())} AS {_FILE} (READ_ONLY, TYPE duckdb)"
+                f"ATTACH {sql_path(path.absolute())} AS {_FILE} (READ_ONLY, TYPE duckdb)"
             )
             self._db.execute("SET enable_external_access = false")
             self._db.execute("SET lock_configuration = true")

@@ -29,7 +29,8 @@ from gpcatalog.probes.collect import Collector, collect
 from gpcatalog.probes.connection import GuardedConnection, Session, Timeouts, connect
 from gpcatalog.probes.files import FileSection
 from gpcatalog.probes.listing import MOST_ROWS, Listing
-from gpcatalog.store.snapshot import Snapshot, Statements, Writer
+from gpcatalog.store.snapshot import Snapshot, Writer
+from gpcatalog.store.statements import Statements
 from tests.conftest import fresh_database
 
 NAME = re.compile(r"(?P<temp>t[0-9]*_)?(?P<node>[0-9]+)(?P<fork>_(fsm|vm|init))?(\.[0-9]+)?")

@@ -26,6 +26,7 @@ from gpcatalog.store.prune import Fate, Policy, decide
 from gpcatalog.store.schema import TABLES, columns_of
 from gpcatalog.store.series import StoredSnapshot
 from gpcatalog.store.snapshot import Snapshot, Writer
+from gpcatalog.store.statements import disk_error
 from tests.growth.test_packing import relation
 from tests.store.test_snapshot import HEADER, make
 
@@ -335,7 +336,7 @@ def test_export(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_written_is_reported(error: Exception, text: str, space: bool) -> None:
-    reported = snapshot._disk_error(Path("/a/b"), error)
+    reported = disk_error(Path("/a/b"), error)
     assert reported.message == f"cannot write /a/b: {text}"
     assert reported.hint == (
         "free disk space, or use --save with another location; an existing file was not changed"

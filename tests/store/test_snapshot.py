@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.store import series, snapshot
+from gpcatalog.store import series, statements
 from gpcatalog.store.schema import SCHEMA_VERSION
 from gpcatalog.store.snapshot import Snapshot, Writer
 
@@ -195,14 +195,14 @@ def test_a_statement_gets_more_memory_where_it_needs_it(
 ) -> None:
     """A value of 64 MB cannot be divided, and 16 MB are not enough for it."""
     large = "CREATE TEMP TABLE t AS SELECT list(i) AS l FROM range(8000000) r (i)"
-    monkeypatch.setattr(snapshot, "LEAST_MEMORY", 16)
+    monkeypatch.setattr(statements, "LEAST_MEMORY", 16)
     with Writer(tmp_path / "a.gpcatalog") as writer:
         writer.execute(large)
         assert writer.execute("SELECT len(l) FROM t") == [(8_000_000,)]
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         assert 16 < writer._memory.now < writer._memory._most < memory / 1e6
         writer.abandon()
-    monkeypatch.setattr(snapshot, "_memory_limit", lambda db: 32)
+    monkeypatch.setattr(statements, "_memory_limit", lambda db: 32)
     with (
         pytest.raises(CatalogError, match="Out of Memory") as raised,
         Writer(tmp_path / "a.gpcatalog") as writer,
