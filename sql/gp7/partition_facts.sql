@@ -8,18 +8,7 @@ SELECT t.root::int8 AS root, t.oid::int8 AS oid,
        CASE WHEN t.oid = t.root THEN 'distribution' ELSE 'other distribution' END AS fact,
 -- include distribution
        AS detail
-  FROM tree t JOIN pg_catalog.gp_distribution_policy g ON g.localoid = t.oid
-  JOIN pg_catalog.gp_distribution_policy top ON top.localoid = t.root
-       -- the numbers of its columns differ where one was dropped: then their names decide
- WHERE t.oid = t.root OR g.policytype <> top.policytype
-       OR (g.distkey::text IS DISTINCT FROM top.distkey::text
-           AND ARRAY(SELECT a.attname::text FROM pg_catalog.generate_subscripts(g.distkey, 1) k
-                       JOIN pg_catalog.pg_attribute a ON a.attrelid = g.localoid AND a.attnum = g.distkey[k] ORDER BY k)
-               IS DISTINCT FROM
-               ARRAY(SELECT a.attname::text FROM pg_catalog.generate_subscripts(top.distkey, 1) k
-                       JOIN pg_catalog.pg_attribute a ON a.attrelid = top.localoid AND a.attnum = top.distkey[k] ORDER BY k))
-       OR g.distclass::text IS DISTINCT FROM top.distclass::text
-       OR g.numsegments <> top.numsegments
+-- include distributions
 UNION ALL
 -- include in_the_way
 UNION ALL

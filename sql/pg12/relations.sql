@@ -6,7 +6,8 @@
 WITH RECURSIVE tree AS (
     SELECT pt.partrelid AS oid, pt.partrelid AS root, NULL::oid AS parent, 0 AS level
       FROM pg_catalog.pg_partitioned_table pt
-      JOIN pg_catalog.pg_class c ON c.oid = pt.partrelid AND NOT c.relispartition
+      -- not a join: for it, Greenplum reads all of pg_class
+     WHERE NOT (SELECT c.relispartition FROM pg_catalog.pg_class c WHERE c.oid = pt.partrelid)
     UNION ALL
     SELECT i.inhrelid, t.root, i.inhparent, t.level + 1
       FROM tree t JOIN pg_catalog.pg_inherits i ON i.inhparent = t.oid
