@@ -8,6 +8,7 @@ import re
 import secrets
 import shutil
 import socket
+import threading
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -75,6 +76,9 @@ class Writer(Statements):
 
     def __init__(self, target: Path) -> None:
         self._named = target
+        self._packing: Statements = self
+        self._thread: threading.Thread | None = None  # that writes the rows of `relation`
+        self._failed: Exception | None = None
         target = regular(target)
         self.target = target
         self._draft = target.with_name(f".{target.name}.{me()}.{secrets.token_hex(3)}.partial")
@@ -147,6 +151,41 @@ class Writer(Statements):
             for _, name, kind, *_ in self._db.execute(f"PRAGMA table_info('{table}')").fetchall()
         }
 
+    def pack(self) -> None:
+        """Start to write the rows of `relation`, which are complete now, in a thread."""
+        self._packing = self.another()
+        self._thread = threading.Thread(target=self._pack, args=(self._packing,), daemon=True)
+        self._thread.start()
+
+    def _pack(self, packing: Statements) -> None:
+        try:
+            self._write_relations(packing)
+        # any error is raised by `packed`
+        except Exception as e:
+            self._failed = e
+
+    def packed(self) -> None:
+        """Wait until the rows of `relation` are written. Raises CatalogError."""
+        if self._thread is not None:
+            self._thread.join()
+        if self._failed is not None:
+            raise self._failed
+
+    def _write_relations(self, by: Statements) -> None:
+        """Create the draft with the packed rows of `relation`."""
+        by.execute("USE w")
+        count = by.execute("SELECT count(*) FROM relation")[0][0]
+        block = next(size for rows, size in _BLOCK_SIZES if count >= rows)
+        by.execute(
+            f"ATTACH {sql_path(self._draft)} AS s"
+            f" (BLOCK_SIZE {block}, STORAGE_VERSION '{_STORAGE}')"
+        )
+        names = columns_of("relation")
+        by.execute(f"CREATE TABLE s.main.{PACKED} AS {pack(names)}")
+        by.execute("USE s")  # names in a view refer to its own file
+        by.execute(f"CREATE VIEW relation AS {unpack(names, PACKED)}")
+        by.execute("USE memory")
+
     def finish(self) -> Path:
         """Close the draft and rename it to the target, atomically. Returns the target."""
         try:
@@ -172,20 +211,12 @@ class Writer(Statements):
         return self.target
 
     def _write_draft(self) -> None:
-        count = self._db.execute("SELECT count(*) FROM relation").fetchall()[0][0]
-        block = next(size for rows, size in _BLOCK_SIZES if count >= rows)
-        self._db.execute(
-            f"ATTACH {sql_path(self._draft)} AS s"
-            f" (BLOCK_SIZE {block}, STORAGE_VERSION '{_STORAGE}')"
-        )
+        if self._thread is None:
+            self._write_relations(self)
+        self.packed()
+        self._db.execute("USE w")
         for name, columns in TABLES.items():
-            if name == "relation":
-                names = columns_of(name)
-                self.execute(f"CREATE TABLE s.main.{PACKED} AS {pack(names)}")
-                self._db.execute("USE s")  # names in a view refer to its own file
-                self._db.execute(f"CREATE VIEW relation AS {unpack(names, PACKED)}")
-                self._db.execute("USE w")
-            else:
+            if name != "relation":
                 self._db.execute(f"CREATE TABLE s.main.{name} ({columns})")
                 self.execute(f"INSERT INTO s.main.{name} SELECT * FROM {name}")
         self._db.execute("CHECKPOINT s")
@@ -195,6 +226,9 @@ class Writer(Statements):
 
     def abandon(self) -> None:
         """Remove all temporary files; never raises."""
+        if self._thread is not None and self._thread.is_alive():
+            self._packing.interrupt()
+            self._thread.join(2)
         with contextlib.suppress(Exception):
             self._db.close()
         claim = claim_of(self.target)

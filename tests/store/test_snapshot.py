@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import duckdb
@@ -16,6 +17,7 @@ from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.store import series, statements
 from gpcatalog.store.schema import SCHEMA_VERSION
 from gpcatalog.store.snapshot import Snapshot, Writer
+from tests.growth.test_packing import relation
 
 HEADER = {
     "schema_version": SCHEMA_VERSION,
@@ -80,6 +82,56 @@ def test_an_abandoned_draft_leaves_nothing(tmp_path: Path) -> None:
         fails()
     assert target.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["s.gpcatalog"]
+
+
+def test_rows_that_are_packed_in_a_thread_are_the_same(tmp_path: Path) -> None:
+    found = []
+    for name, early in (("a", True), ("b", False)):
+        with Writer(tmp_path / name) as writer:
+            writer.insert("snapshot", [HEADER])
+            writer.insert("relation", [relation(n, f"t_{n}", None) for n in range(5)])
+            if early:
+                writer.pack()
+                writer.insert("setting", [{"name": "meanwhile", "setting": "1"}])
+                writer.packed()
+            writer.finish()
+        with Snapshot(tmp_path / name) as snapshot:
+            found.append(snapshot.rows("SELECT * FROM relation ORDER BY oid"))
+            assert len(snapshot.rows("SELECT * FROM setting")) == early
+    assert found[0] == found[1]
+    assert [row["name"] for row in found[0]] == ["t_0", "t_1", "t_2", "t_3", "t_4"]
+
+
+def test_an_error_of_the_thread_that_packs_is_one_error(tmp_path: Path) -> None:
+    target = make(tmp_path / "s.gpcatalog")
+    before = target.read_bytes()
+
+    def fails() -> None:
+        with Writer(target) as writer:
+            writer.insert("snapshot", [HEADER])
+            writer._draft.mkdir()
+            writer.pack()
+            writer.finish()
+
+    with pytest.raises(CatalogError, match=r"cannot write .*s\.gpcatalog"):
+        fails()
+    assert target.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["s.gpcatalog"]
+
+
+def test_a_thread_that_packs_ends_with_the_draft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endless = "SELECT count(*) FROM range(10_000_000_000) a, range(10_000_000_000) b"
+    monkeypatch.setattr("gpcatalog.store.snapshot.pack", lambda names: endless)
+    with Writer(tmp_path / "s.gpcatalog") as writer:
+        writer.insert("snapshot", [HEADER])
+        writer.pack()
+        time.sleep(0.3)  # the statement would take years
+        writer.abandon()
+        assert writer._thread is not None
+        assert not writer._thread.is_alive()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_killed_writer_harms_nothing(tmp_path: Path) -> None:
