@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,7 @@ from gpcatalog.capacity.generation import (
 )
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.model import properties
 from gpcatalog.model.file_choice import FileChoice
-from gpcatalog.model.names import oid_array
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import SPEED, SPEED_DISPATCHED, Timing
@@ -39,13 +38,14 @@ from gpcatalog.probes.auxiliary import keep_auxiliary
 from gpcatalog.probes.catalogs import CatalogSection, keep_statistics
 from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.probes.files import RECONCILE_SHARE, FileSection
+from gpcatalog.probes.free_session import FreeSession
 from gpcatalog.probes.listing import Listing
+from gpcatalog.probes.partition_properties import partition_properties
 from gpcatalog.store.schema import SCHEMA_VERSION
 from gpcatalog.store.snapshot import Writer
 
 Progress = Callable[[str], None]
 
-PROPERTIES_BATCH = 500  # partitions whose properties are read by one statement
 DEFINITIONS_BATCH = 2000  # tables whose columns are read by one statement
 NONEMPTY_BATCH = 20_000  # tables opened by one statement if directories may not be listed
 
@@ -180,8 +180,15 @@ class Collector:
         self._instances()
         with self._covered("settings"):
             self.writer.insert("setting", self.session.rows("settings"))
+        uneven = FreeSession("uneven_partitions")
         files = FileSection(
-            self.session, self.writer, self._covered, self.contents, self.files, self.progress
+            self.session,
+            self.writer,
+            self._covered,
+            self.contents,
+            self.files,
+            self.progress,
+            uneven,
         )
         self.progress("catalogs")
         catalogs = CatalogSection(self.session, self.writer, self._covered, self.contents)
@@ -192,21 +199,53 @@ class Collector:
             catalogs.run()
             if greenplum:
                 listing = files.begin(self._attribute_bytes(catalogs))
-            self.progress("tables and partitions")
-            self._relations()
-            self.progress("files")
-            self._filled(files, listing)
+            self._tables(catalogs, files, listing, uneven)
         except BaseException:
             if listing is not None:
                 listing.stop()
             raise
-        self._root_totals(catalogs.converted)
         self.progress("transactions and leftovers")
         self._holders()
-        self._sessions(catalogs)
+        self._activity()
+        self.writer.packed()
         self.progress("latency")
         self._timings()
         self._header(begun, time.perf_counter() - clock)
+
+    def _tables(
+        self,
+        catalogs: CatalogSection,
+        files: FileSection,
+        listing: Listing | None,
+        uneven: FreeSession,
+    ) -> None:
+        """Read everything about tables; the files are read in another session."""
+
+        def read_files() -> None:
+            self.progress("files")
+            self._filled(files, listing)
+            self._root_totals(catalogs.converted)
+            self.writer.pack()
+
+        self.progress("tables and partitions")
+        self._relations()
+        # on Greenplum, _filled opens sessions, and `uneven` may be in the other session
+        early = not self.session.server.greenplum and listing is not None
+        waiting = True
+        for step in (
+            self._partition_facts,
+            self._upkeep,
+            self._definitions,
+            partial(self._sessions, catalogs),
+            self._statistics,
+            partial(self._uneven_partitions, uneven),
+        ):
+            if waiting and early and listing is not None and listing.ended:
+                read_files()  # the rows of tables are packed during the next steps
+                waiting = False
+            step()
+        if waiting:
+            read_files()
 
     def _header(self, begun: datetime, seconds: float) -> None:
         facts, server, target = self.session.facts, self.session.server, self.session.target
@@ -284,10 +323,6 @@ class Collector:
             )
         with self._covered("partition_keys"):
             self.writer.insert("partition_key", self.session.rows("partition_keys"))
-        self._partition_facts()
-        self._upkeep()
-        if self.definitions:
-            self._definitions()
 
     def _upkeep(self) -> None:
         """Read what the scripts of upkeep recorded in their journal, if there is one."""
@@ -303,6 +338,8 @@ class Collector:
         """Read the definitions of tables that are not partitions, and of views, sequences and
         types, for `check --baseline`.
         """
+        if not self.definitions:
+            return
         tables = [
             oid
             for (oid,) in self.writer.execute(
@@ -329,11 +366,6 @@ class Collector:
         """
         with self._covered("partition_facts"):
             self.writer.insert("partition_fact", self.session.rows("partition_facts"))
-        with self._covered("uneven_partitions"):
-            uneven = self.session.rows("uneven_partitions")
-            if uneven:
-                with self._covered("partition_properties"):
-                    self.writer.insert("partition_fact", self._partition_properties(uneven))
         if self.session.server.classic_partitions:
             return
         with self._covered("partman_home"):
@@ -353,34 +385,13 @@ class Collector:
                     ]
                     self.writer.insert("partition_fact", [*found, *versions])
 
-    def _partition_properties(self, uneven: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Properties of these partitions, {root, oid}, that differ from those of their table. A row
-        with the table itself, or 0, as oid: some of its partitions have privileges, or privileges
-        on columns.
-        """
-        descendants: dict[int, list[int]] = {}
-        marked = set[tuple[int, int]]()
-        for row in uneven:
-            if row["oid"] in (0, row["root"]):
-                marked.add((row["root"], row["oid"]))
-            else:
-                descendants.setdefault(row["root"], []).append(row["oid"])
-        oids = sorted({*descendants, *(oid for parts in descendants.values() for oid in parts)})
-        found: dict[int, dict[tuple[str, str], str]] = {oid: {} for oid in oids}
-        for start in range(0, len(oids), PROPERTIES_BATCH):
-            part = oid_array(oids[start : start + PROPERTIES_BATCH])
-            for row in self.session.rows("partition_properties", oids=part):
-                found[row["oid"]][row["what"], row["name"]] = row["value"]
-        return [
-            {"root": root, "oid": root, "fact": properties.FACT, "detail": detail}
-            for root, parts in sorted(descendants.items())
-            for detail in properties.facts(
-                found[root],
-                {oid: found[oid] for oid in parts},
-                granted=(root, root) in marked,
-                columns_granted=(root, 0) in marked,
-            )
-        ]
+    def _uneven_partitions(self, probe: FreeSession) -> None:
+        """Read how partitions differ from their table."""
+        with self._covered("uneven_partitions") as note:
+            uneven, note["seconds"] = probe.rows(self.session)
+            if uneven:
+                with self._covered("partition_properties"):
+                    self.writer.insert("partition_fact", partition_properties(self.session, uneven))
 
     def _stream(self, probe: str, file: Path, **values: str) -> None:
         """Append the rows of a probe to a CSV file, so that several statements can fill one
@@ -533,9 +544,7 @@ class Collector:
         return lock_slots(found)
 
     def _timings(self) -> None:
-        """Measure connections and catalog scans; read DDL of other sessions and counters of written
-        rows.
-        """
+        """Measure connections, catalog scans and planning."""
         session = self.session
         leaves = int(
             self.writer.execute("SELECT count(*) FROM relation WHERE kind IN ('leaf', 'table')")[0][
@@ -562,27 +571,38 @@ class Collector:
         with self._covered("server", "connect"):
             found.append(latency.connecting(session))
             found.append(latency.answering(session))
-        with self._covered("ddl_activity"):
-            found += latency.activity_timings(latency.activity(session))
-        if "lock_manager_waits" in library.names(session.server):
-            with self._covered("lock_manager_waits"):
-                found += latency.lock_manager_waits(session)
-        with self._covered("statements"):
-            found += latency.statements(session)
+        found += self._planning()
+        if self.clients:
+            self.progress("queries of clients")
+            found += client_queries.timings(session, self.writer, self._covered)
+        self._keep_timings(found)
+
+    def _keep_timings(self, found: list[Timing]) -> None:
+        self.writer.insert("timing", [msgspec.structs.asdict(one) for one in found])
+
+    def _statistics(self) -> None:
+        """Read counters of written rows, and the last DDL of relations."""
+        session = self.session
         with self._covered("catalog_statistics"):
             statistics = session.rows("catalog_statistics")
-            found += latency.writes(statistics)
+            self._keep_timings(latency.writes(statistics))
             keep_statistics(self.writer, statistics)
         if session.server.greenplum:
             with self._covered("operation_days"):
                 self.writer.insert("operation_day", session.rows("operation_days"))
             with self._covered("last_operations"):
                 self.writer.insert("last_operation", session.rows("last_operations"))
-        found += self._planning()
-        if self.clients:
-            self.progress("queries of clients")
-            found += client_queries.timings(session, self.writer, self._covered)
-        self.writer.insert("timing", [msgspec.structs.asdict(one) for one in found])
+
+    def _activity(self) -> None:
+        """Read DDL of other sessions, waits, and the times of statements."""
+        session = self.session
+        with self._covered("ddl_activity"):
+            self._keep_timings(latency.activity_timings(latency.activity(session)))
+        if "lock_manager_waits" in library.names(session.server):
+            with self._covered("lock_manager_waits"):
+                self._keep_timings(latency.lock_manager_waits(session))
+        with self._covered("statements"):
+            self._keep_timings(latency.statements(session))
 
     def _planning(self) -> list[Timing]:
         """Time the planning of the tables that the user named. The caller has checked that this

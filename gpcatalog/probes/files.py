@@ -17,6 +17,7 @@ from gpcatalog.model.file_choice import ALWAYS, MOST_FILES, FileChoice, FileSele
 from gpcatalog.model.quantity import duration, plural
 from gpcatalog.probes import file_sums
 from gpcatalog.probes.connection import ProbeFailed, Session
+from gpcatalog.probes.free_session import FreeSession
 from gpcatalog.probes.listing import EVERYWHERE, MOST_ROWS, Listing
 from gpcatalog.store.snapshot import Writer
 
@@ -91,6 +92,7 @@ class FileSection:
     session, writer, covered, progress: those of the Collector; contents: content ids of all
         primaries, -1 for the coordinator or the only server
     choice: which files are read
+    next_probe: what the separate session of the listing executes afterwards
     database_bytes: bytes of all listed files, None if nothing was listed
     counts: files by instance, if they were counted by name; too_slow: whether the listing timed out
     """
@@ -101,6 +103,7 @@ class FileSection:
     contents: Sequence[int]
     choice: FileChoice = field(default_factory=FileChoice)
     progress: Callable[[str], None] = field(default=lambda _: None)
+    next_probe: FreeSession | None = None
     database_bytes: int | None = field(default=None, init=False)
     counts: dict[int, int] = field(default_factory=dict, init=False)
     too_slow: bool = field(default=False, init=False)
@@ -131,7 +134,7 @@ class FileSection:
             with self.covered("relation_files"):
                 raise ProbeFailed("timed out", "the names of the files alone took too long")
             return None
-        listing = self._listing(share)
+        listing = self._listing(share, self.next_probe)
         separate_session = None
         with contextlib.suppress(ProbeFailed):
             separate_session = self.session.fresh()
@@ -153,7 +156,7 @@ class FileSection:
         listing.begin(None)
         return listing
 
-    def _listing(self, share: int) -> Listing:
+    def _listing(self, share: int, next_probe: FreeSession | None = None) -> Listing:
         now: dict[str, float | None] = {}
         with self.covered("oldest_transaction"):
             now = self.session.rows("oldest_transaction")[0]
@@ -165,6 +168,7 @@ class FileSection:
             share=share,
             always=self._always() if share > 1 else (),
             batches=self._batches(),
+            next_probe=next_probe,
         )
 
     def _always(self) -> list[int]:

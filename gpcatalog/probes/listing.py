@@ -16,6 +16,7 @@ from gpcatalog.model import auxiliary
 from gpcatalog.model.names import quote_literal
 from gpcatalog.probes import file_sums
 from gpcatalog.probes.connection import ProbeFailed, Session
+from gpcatalog.probes.free_session import FreeSession
 from gpcatalog.store.snapshot import Writer
 
 MOST_ROWS = 2_000_000  # rows of pg_class on all instances up to which this process sums files
@@ -64,6 +65,7 @@ class Listing:
     share:   1 for all files, n for those of 1 in n file numbers, which the server sums
     always:  file numbers that are in every sample
     batches: content ids, comma-separated, of segments that list at the same time
+    next_probe: what the separate session executes after it has read the files
     """
 
     def __init__(
@@ -76,9 +78,11 @@ class Listing:
         share: int = 1,
         always: Sequence[int] = (),
         batches: Sequence[str] = (EVERYWHERE,),
+        next_probe: FreeSession | None = None,
     ) -> None:
         self.session, self.writer, self.now, self.summed = session, writer, now, summed
         self.share, self.always, self.batches = share, always, batches
+        self._next_probe = next_probe
         self.folders: list[file_sums.Folder] = []
         self.seconds = 0.0  # duration from the first to the last statement
         self._begun = time.perf_counter()
@@ -97,8 +101,8 @@ class Listing:
         return "relation_files" if self.summed else "file_names"
 
     def begin(self, separate_session: Session | None) -> None:
-        """List in the separate session, which is closed afterwards; without it, return after all
-        files are read.
+        """List in the separate session, which then executes `next_probe` and is closed; without it,
+        return after all files are read.
 
         Errors are raised by `end`.
         """
@@ -121,11 +125,15 @@ class Listing:
             self._relations_read.set()
 
     def _run(self, session: Session) -> None:
+        closes = False  # whether the next probe closes the session
         try:
             if not self.summed and not self._both_at_once:
                 self.read_relations(session)
             self.read_files(session)
-            session.close()
+            if self._next_probe is not None and not self._stopped:
+                closes = self._next_probe.start(session)
+            if not closes:
+                session.close()
             self._relations_read.wait()
             if self._failed is None and not self._stopped:
                 self.join()
@@ -133,7 +141,8 @@ class Listing:
         except Exception as e:
             self._failed = e
         finally:
-            session.close()
+            if not closes:
+                session.close()
 
     @property
     def _both_at_once(self) -> bool:
@@ -178,6 +187,11 @@ class Listing:
             file_sums.load(self._loading, self.folders, self._map, self._owners)
             self.seconds = time.perf_counter() - self._begun
 
+    @property
+    def ended(self) -> bool:
+        """Whether `end` would not wait."""
+        return self._thread is None or not self._thread.is_alive()
+
     def end(self) -> None:
         """Wait for the end of the listing. Raises its errors."""
         if self._thread is not None:
@@ -193,6 +207,8 @@ class Listing:
             self._session.cancel()
             self._loading.interrupt()
             self._thread.join(2)
+        if self._next_probe is not None:
+            self._next_probe.stop()
 
     def load(self) -> None:
         """Fill the temporary table `listed` (file_sums.LISTED). Files without a relation are not
