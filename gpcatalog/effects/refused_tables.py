@@ -18,6 +18,7 @@ from gpcatalog.effects.presence import Presence
 from gpcatalog.effects.query_columns import columns_of
 from gpcatalog.effects.refused_partitions import add_partition, attach, bound_problem, split
 from gpcatalog.effects.relations import Table
+from gpcatalog.effects.renames import too_long
 from gpcatalog.effects.ties import names_are_written
 from gpcatalog.model.storage import Storage
 
@@ -417,7 +418,9 @@ def _action(
     if kind == "RenameTo":
         if table.parent is not None or table.temporary:
             return ""
-        return name_in_use(state, (table.schema, fold(action.this)))
+        new = fold(action.this)
+        long = too_long(table, new) if state.edition.classic else ""
+        return long or name_in_use(state, (table.schema, new))
     if kind == "AttachPartition":
         return attach(state, table, action)
     if kind == "DetachPartition" and action.args.get("concurrently"):

@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpcatalog.effects.relations import Table
+from gpcatalog.model.names import NAMEDATALEN, cut
 
 if TYPE_CHECKING:
+    from gpcatalog.dialect.version import Edition
     from gpcatalog.effects.schema_state import SchemaState
 
 
@@ -80,3 +82,28 @@ def move_schema(state: SchemaState, old: str, new: str) -> None:
         state.keep(table)
     for key, view in state.views.items():
         state.views[key] = replace(view, reads=frozenset(named(read) for read in view.reads))
+
+
+def name_of_partition(edition: Edition, name: str, old: str, new: str) -> str:
+    """The name of a partition after its table was renamed: unchanged if it does not begin with the
+    old name of the table, or, on Greenplum 7, if it would be too long. Greenplum 6 truncates names
+    of 64 bytes (measured on 6.25.3 and 7.0.0).
+    """
+    if not name.startswith(old):
+        return name
+    renamed = new + name.removeprefix(old)
+    if edition.classic:
+        return cut(renamed)
+    return name if len(renamed.encode()) > NAMEDATALEN else renamed
+
+
+def too_long(table: Table, new: str) -> str:
+    """Why Greenplum 6 does not rename a table: the name of a partition would have more than 64
+    bytes; "" if it renames it.
+    """
+    for part in table.relations():
+        if part.name.startswith(table.name):
+            name = new + part.name.removeprefix(table.name)
+            if len(name.encode()) > NAMEDATALEN + 1:
+                return f"the name of partition {part.name} would be too long: {name}"
+    return ""

@@ -42,7 +42,7 @@ from gpcatalog.effects.outer_dependencies import (
 )
 from gpcatalog.effects.presence import Presence
 from gpcatalog.effects.relations import Partition, Table
-from gpcatalog.effects.renames import move_table, rename_reads
+from gpcatalog.effects.renames import move_table, name_of_partition, rename_reads
 from gpcatalog.effects.rewrites import (
     Before,
     note_rewrite,
@@ -575,18 +575,18 @@ def _rename(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
 
 
 def _rename_partitions(state: SchemaState, table: Table, old: str, new: str) -> None:
-    """Rename the partitions whose names begin with the old name of their table (measured on
-    Greenplum 6 and 7).
-    """
+    """Rename the partitions whose names begin with the old name of their table."""
     for part in table.relations():
-        if part.name.startswith(old):
+        name = name_of_partition(state.edition, part.name, old, new)
+        if name != part.name:
             schema, was = part.schema or table.schema, part.name
-            part.name = new + was.removeprefix(old)
-            rename_reads(state, {(schema, was): (schema, part.name)})
+            part.name = name
+            rename_reads(state, {(schema, was): (schema, name)})
     state.keep(table)
     for one in state.partitions_of(table):
-        if one.name.startswith(old):
-            move_table(state, one, one.schema, new + one.name.removeprefix(old))
+        name = name_of_partition(state.edition, one.name, old, new)
+        if name != one.name:
+            move_table(state, one, one.schema, name)
 
 
 @acts("RenameConstraint")
