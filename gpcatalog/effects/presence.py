@@ -11,6 +11,14 @@ from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.catalog_facts import (
+    CONSTRAINT_TYPES,
+    DATABASE,
+    alternatives,
+    constraints,
+    has,
+)
+from gpcatalog.effects.constants import SomeName
 from gpcatalog.effects.extensions import TYPES
 from gpcatalog.effects.handlers.registry import HANDLERS, MINOR, NO_EFFECT
 from gpcatalog.effects.keys import fold, qualified
@@ -187,18 +195,38 @@ class Presence:
             raise Unknown(f"unknown table {name}")
         return table
 
-    def column(self, schema: str, table: str, name: str) -> bool:
-        """Whether a table has a column. Raises Unknown."""
-        return any(c.name == name for c in self._table(schema, table).columns)
+    def column(
+        self, schema: str, table: str, name: str, facts: dict[str, str] | None = None
+    ) -> bool:
+        """Whether a table has a column, with these properties, which are removed from `facts`.
+        Raises Unknown.
+        """
+        column = next((c for c in self._table(schema, table).columns if c.name == name), None)
+        facts = {} if facts is None else facts
+        if column is None:
+            facts.clear()  # no row, whatever its properties
+            return False
+        return has(column, facts)
 
-    def constraint(self, schema: str, table: str, name: str) -> bool:
-        """Whether a table, or any if it is "", has a constraint. Raises Unknown."""
+    def any_constraint(self, schema: str, table: str, kind: str) -> bool:
+        """Whether a table has a constraint of this constraint_type. Raises Unknown."""
+        found = constraints(self._table(schema, table), kind)
+        if kind not in ("PRIMARY KEY", "UNIQUE", "FOREIGN KEY"):  # NOT NULL can be a CHECK
+            raise Unknown("constraints of a type")
+        return bool(found)
+
+    def constraint(self, schema: str, table: str, name: str, kind: str = "") -> bool:
+        """Whether a table, or any if it is "", has a constraint, of this constraint_type if it is
+        given. Raises Unknown.
+        """
         tables = [self._table(schema, table)] if table else list(self.state.tables.values())
         if not table and any(not one.known for one in tables):
             raise Unknown(f"whether {name} exists")
-        if any(name in _constraints(one) for one in tables):
+        if any(name in constraints(one) for one in tables):
+            if kind and not any(name in constraints(one, kind) for one in tables):
+                raise Unknown(f"type of {name}")
             return True
-        if name.endswith("_not_null") or any("" in _constraints(one) for one in tables):
+        if name.endswith("_not_null") or any("" in constraints(one) for one in tables):
             raise Unknown(f"whether {name} exists")
         return False if table else self._absent(name)
 
@@ -226,8 +254,18 @@ class Presence:
             if name in pending or not (schema or self.state.path in ([], ["public"])):
                 raise Unknown("query of what the block has changed")
             return self.relation(schema or "public", name)
+        if not isinstance(query, exp.Select):
+            raise Unknown("query of a condition")
+        return any(self._finds(one, value, before) for one in alternatives(query))
+
+    def _finds(
+        self,
+        query: exp.Select,
+        value: Callable[[exp.Expression], object],
+        before: Sequence[list[str]],
+    ) -> bool:
         usual = {"expressions", "from_", "joins", "where"}
-        if not isinstance(query, exp.Select) or {k for k, v in query.args.items() if v} - usual:
+        if {k for k, v in query.args.items() if v} - usual:
             raise Unknown("query of a condition")
         if any(node is not query for node in query.find_all(exp.Select)):
             raise Unknown("query of a condition")
@@ -257,12 +295,16 @@ class Presence:
             found = self.type(schema, facts.pop("typname"))
         elif sources in ({"columns"}, {"pg_attribute"}, {"pg_attribute", "pg_class"}):
             column = facts.pop("column_name", "") or facts.pop("attname", "")
-            found = self.column(schema, table, column) if column and table else None
+            found = self.column(schema, table, column, facts) if column and table else None
         elif sources in ({"table_constraints"}, {"pg_constraint"}, {"pg_constraint", "pg_class"}):
             name = facts.pop("constraint_name", "") or facts.pop("conname", "")
-            facts.pop("constraint_type", None)
-            facts.pop("contype", None)
-            found = self.constraint(schema, table, name) if name else None
+            kind = facts.pop("constraint_type", "") or CONSTRAINT_TYPES.get(
+                facts.pop("contype", ""), ""
+            )
+            if name:
+                found = self.constraint(schema, table, name, kind)
+            else:
+                found = self.any_constraint(schema, table, kind) if table and kind else None
         else:
             found = self._listed(sources, facts, schema, table)
         if found is None or facts:
@@ -392,14 +434,6 @@ def _targets(tree: exp.Expression) -> Iterator[str]:
             yield from (fold(x) for x in action.this.find_all(exp.Identifier))
 
 
-def _constraints(table: Table) -> set[str]:
-    return {
-        *(check.name for check in table.checks),
-        *(key.name for key in table.indexes if key.constraint or key.exclusion),
-        *(key.name for key in table.foreign),
-    }
-
-
 def without_rows(tree: exp.Expression) -> bool:
     """Whether a statement changes no rows that are counted, whether it fails or not."""
     kind = type(tree).__name__
@@ -431,7 +465,14 @@ def _facts(
                     continue
             elif not isinstance(left, exp.Column):
                 left, right = right, left
-            yield _column_name(left), _text(right, value)
+            name = _column_name(left)
+            if name in DATABASE:
+                if not isinstance(value(right), SomeName) or "database" not in _text(right, value):
+                    raise Unknown("name of a database")
+                continue
+            yield name, _text(right, value)
+        elif _nullable(one) is not None:
+            yield "is_nullable", str(_nullable(one))
         else:
             raise Unknown("query of a condition")
 
@@ -440,6 +481,14 @@ def _of_a_living_column(node: exp.Expression) -> bool:
     """Whether a condition is NOT attisdropped or attnum > 0."""
     text = node.sql("greenplum").lower().rpartition(".")[2]
     return text == "attnum > 0" or (isinstance(node, exp.Not) and "attisdropped" in text)
+
+
+def _nullable(node: exp.Expression) -> str | None:
+    """is_nullable of the columns with attnotnull, or NOT attnotnull; None for other conditions."""
+    inner = node.this if isinstance(node, exp.Not) else node
+    if not isinstance(inner, exp.Column) or inner.name.lower() != "attnotnull":
+        return None
+    return "YES" if isinstance(node, exp.Not) else "NO"
 
 
 def _column_name(node: exp.Expression) -> str:

@@ -201,6 +201,104 @@ DROP INDEX st_i;
 DROP TABLE st;
 """
 # since PostgreSQL 18, these constraints have rows
+FACTS = """
+CREATE DOMAIN never AS int NOT NULL;
+CREATE TABLE p (id int, n varchar(9) NOT NULL, m text, w numeric(9, 2), b never, CONSTRAINT p_c CHECK (id > 0));
+CREATE TABLE u (id int PRIMARY KEY, n text);
+CREATE TABLE r (id int, CONSTRAINT r_f FOREIGN KEY (id) REFERENCES u (id));
+DO $$ BEGIN
+  IF EXISTS (SELECT 1 FROM information_schema.columns WHERE table_name = 'p' AND column_name = 'n' AND is_nullable = 'NO') THEN
+    CREATE TABLE f1 (a int);
+  END IF;
+  IF EXISTS (SELECT 1 FROM information_schema.columns WHERE table_name = 'p' AND column_name = 'm' AND is_nullable = 'NO') THEN
+    CREATE TABLE f2 (a int, b text);
+  END IF;
+  IF EXISTS (SELECT true FROM information_schema.columns WHERE table_name = 'u' AND column_name = 'id' AND is_nullable IN ('NO')) THEN
+    CREATE TABLE f3 (a int);
+  END IF;
+  IF EXISTS (SELECT FROM information_schema.columns WHERE table_name = 'p' AND column_name = 'n' AND data_type = 'character varying') THEN
+    CREATE TABLE f4 (a int);
+  END IF;
+  IF NOT EXISTS (SELECT FROM information_schema.columns WHERE table_name = 'p' AND column_name = 'w' AND data_type = 'numeric') THEN
+    CREATE TABLE f5 (a int, b text);
+  END IF;
+  IF EXISTS (SELECT FROM information_schema.columns WHERE table_name = 'p' AND column_name = 'm' AND (data_type = 'integer' OR udt_name = 'text')) THEN
+    CREATE TABLE f6 (a int);
+  END IF;
+  IF EXISTS (SELECT FROM information_schema.columns WHERE table_name = 'p' AND column_name = 'm' AND data_type IN ('integer', 'bigint')) THEN
+    CREATE TABLE f7 (a int, b text);
+  END IF;
+  IF EXISTS (SELECT FROM information_schema.columns WHERE table_name = 'p' AND column_name IN ('zz', 'm') AND table_catalog = current_database()) THEN
+    CREATE TABLE f8 (a int);
+  END IF;
+  IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'p'::regclass AND attname = 'n' AND attnotnull AND NOT attisdropped) THEN
+    CREATE TABLE f9 (a int);
+  END IF;
+  IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'p'::regclass AND attname = 'n' AND NOT attnotnull) THEN
+    CREATE TABLE f10 (a int, b text);
+  END IF;
+END $$;
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT constraint_name FROM information_schema.table_constraints WHERE table_name = 'p' AND constraint_type = 'PRIMARY KEY') THEN
+    CREATE TABLE k1 (a int);
+  END IF;
+  IF NOT EXISTS (SELECT FROM information_schema.table_constraints WHERE table_name = 'u' AND constraint_type = 'PRIMARY KEY' AND table_catalog = (SELECT current_database())) THEN
+    CREATE TABLE k2 (a int, b text);
+  END IF;
+  IF EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'u'::regclass AND contype = 'p') THEN
+    CREATE TABLE k3 (a int);
+  END IF;
+  IF EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'r'::regclass AND contype = 'f') THEN
+    CREATE TABLE k4 (a int);
+  END IF;
+  IF EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'r'::regclass AND contype = 'u') THEN
+    CREATE TABLE k5 (a int, b text);
+  END IF;
+  IF EXISTS (SELECT FROM information_schema.table_constraints WHERE constraint_name = 'p_c' AND constraint_type = 'CHECK') THEN
+    CREATE TABLE k6 (a int);
+  END IF;
+END $$;
+ALTER TABLE p ALTER COLUMN n DROP NOT NULL, ALTER COLUMN m TYPE varchar(9);
+DO $$ BEGIN
+  IF EXISTS (SELECT FROM information_schema.columns WHERE table_name = 'p' AND column_name = 'n' AND is_nullable = 'YES') THEN
+    CREATE TABLE n1 (a int);
+  END IF;
+  IF EXISTS (SELECT FROM information_schema.columns WHERE table_name = 'p' AND column_name = 'm' AND data_type = 'text') THEN
+    CREATE TABLE n2 (a int, b text);
+  END IF;
+END $$;
+"""
+
+# names of partitions that become too long with the new name of their table
+RENAMED = {
+    "gp6_dsn": """
+CREATE TABLE c (a int, b int) DISTRIBUTED BY (a) PARTITION BY LIST (a) (PARTITION a12345678901234567890123456789 VALUES (1), PARTITION b VALUES (2));
+ALTER TABLE c RENAME TO c_renamed_to_a_long_name_12;
+CREATE TABLE IF NOT EXISTS c_renamed_to_a_long_name_12_1_prt_a1234567890123456789012345678 (a int);
+CREATE TABLE c_1_prt_b (a int);
+DROP TABLE c_1_prt_b;
+ALTER TABLE c_renamed_to_a_long_name_12 RENAME TO c;
+CREATE TABLE IF NOT EXISTS c_1_prt_a1234567890123456789012345678 (a int);
+CREATE TABLE c_renamed_to_a_long_name_12_1_prt_b (a int);
+DROP TABLE c_renamed_to_a_long_name_12_1_prt_b;
+DROP TABLE c;
+""",
+    "gp7_dsn": """
+CREATE TABLE c (a int, b int) PARTITION BY LIST (a);
+CREATE TABLE c_exact_38_xxxxxxxxxxxxxxxxxxxxxxxxxxx PARTITION OF c FOR VALUES IN (2);
+CREATE TABLE c_exact_39_xxxxxxxxxxxxxxxxxxxxxxxxxxxx PARTITION OF c FOR VALUES IN (3) PARTITION BY LIST (b);
+CREATE TABLE c_short PARTITION OF c_exact_39_xxxxxxxxxxxxxxxxxxxxxxxxxxxx FOR VALUES IN (3);
+CREATE TABLE "c_\u00e9_38_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" PARTITION OF c FOR VALUES IN (5);
+ALTER TABLE c RENAME TO c_renamed_to_a_long_name_1;
+CREATE INDEX ON c_exact_39_xxxxxxxxxxxxxxxxxxxxxxxxxxxx (a);
+DROP TABLE c_renamed_to_a_long_name_1_exact_38_xxxxxxxxxxxxxxxxxxxxxxxxxxx;
+DROP TABLE c_renamed_to_a_long_name_1_short;
+DROP TABLE "c_\u00e9_38_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+DROP TABLE c_exact_39_xxxxxxxxxxxxxxxxxxxxxxxxxxxx;
+DROP TABLE c_renamed_to_a_long_name_1;
+""",
+}
+
 NAMED = """
 CREATE TABLE t (a int NOT NULL, b int);
 ALTER TABLE t ADD CONSTRAINT nn NOT NULL b;
@@ -219,11 +317,21 @@ ALTER TABLE p1 DROP CONSTRAINT IF EXISTS zz;
 
 @pytest.mark.parametrize("server", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn"])
 def test_they_are_equal(server: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    for text in (EVERYWHERE + ("" if server.startswith("gp") else POSTGRES), UNSEEN):
+    for text in (EVERYWHERE + ("" if server.startswith("gp") else POSTGRES), UNSEEN, FACTS):
         file = tmp_path / "s.sql"
         file.write_text(text)
         result = run(request.getfixturevalue(server), file)
         assert (result.wrong, result.unknown) == ([], [])
+
+
+@pytest.mark.parametrize("server", list(RENAMED))
+def test_names_of_partitions_after_a_rename(
+    server: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    file = tmp_path / "s.sql"
+    file.write_text(RENAMED[server])
+    result = run(request.getfixturevalue(server), file)
+    assert (result.wrong, result.unknown) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -262,6 +370,28 @@ def test_a_table_that_is_created_later_does_not_exist(text: str, known: bool) ->
 )
 def test_servers_and_roles_are_unknown(condition: str) -> None:
     text = f"DO $$ BEGIN IF {condition} THEN CREATE TABLE t (a int); END IF; END $$;"
+    assert "cost-unknown" in fired(text, server="postgres18")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "FROM information_schema.columns WHERE table_name = 't' AND column_name = 'd' AND is_nullable = 'NO'",
+        "FROM information_schema.columns WHERE table_name = 't' AND column_name = 'd' AND data_type = 'integer'",
+        "FROM information_schema.columns WHERE table_name = 't' AND column_name = 'a' AND ordinal_position = 1",
+        "FROM information_schema.columns WHERE table_name = 't' AND column_name = 'a' AND table_catalog = 'sales'",
+        "FROM information_schema.columns WHERE table_name = 't' AND column_name = 'a' AND table_catalog = current_user",
+        "FROM information_schema.columns WHERE table_name = 'x' AND (column_name = 'a' OR is_nullable = 'NO')",
+        "FROM information_schema.table_constraints WHERE table_name = 't' AND constraint_type = 'CHECK'",
+        "FROM information_schema.table_constraints WHERE constraint_name = 't_c' AND constraint_type = 'UNIQUE'",
+        "FROM pg_constraint WHERE contype = 'p'",
+    ],
+)
+def test_facts_that_are_unknown(condition: str) -> None:
+    text = (
+        "CREATE DOMAIN never AS int NOT NULL; CREATE TABLE t (a int, d never, CONSTRAINT t_c CHECK (a > 0));"
+        f" DO $$ BEGIN IF EXISTS (SELECT {condition}) THEN CREATE TABLE x (a int); END IF; END $$;"
+    )
     assert "cost-unknown" in fired(text, server="postgres18")
 
 
