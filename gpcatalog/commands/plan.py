@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpcatalog.commands import snapshot_source, streams
+from gpcatalog.commands import options, snapshot_source, streams
 from gpcatalog.commands.fleet import FleetChoice, file_for, reading
-from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, Demo, Format, SnapshotFile
+from gpcatalog.commands.options import (
+    ColorChoice,
+    Colour,
+    Conninfo,
+    Demo,
+    Format,
+    LockTimeout,
+    SnapshotFile,
+    StatementTimeout,
+)
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.file_choice import ALL_FILES
 from gpcatalog.model.names import printable
@@ -22,6 +31,7 @@ from gpcatalog.services.plans import plan_snapshot
 if TYPE_CHECKING:
     from gpcatalog.planner.planning import PlanResult
     from gpcatalog.planner.sets.roots import Root
+    from gpcatalog.probes.timeouts import Timeouts
 
 
 def _root_named(planned: PlanResult, name: str) -> Root:
@@ -164,6 +174,8 @@ def plan(
         ),
     ] = "",
     color: Colour = ColorChoice.AUTO,
+    statement_timeout: StatementTimeout = 120.0,
+    lock_timeout: LockTimeout = 1.0,
     *,
     fleet: FleetChoice,
 ) -> None:
@@ -186,15 +198,16 @@ def plan(
         "max_lock": max_lock,
         "headroom": headroom,
     }
+    timeouts = options.timeouts(statement_timeout, lock_timeout)
     request = _Request(policy, workload, overrides, rate, explain, format, color)
     if fleet.given:
         fleet.refuse(
             conninfo=conninfo, snapshot=snapshot, demo=demo, workload=workload, explain=explain
         )
-        _plan_fleet(fleet, request, output)
+        _plan_fleet(fleet, request, output, timeouts)
         return
     with snapshot_source.snapshot_of(
-        conninfo, snapshot, demo, store=False, files=ALL_FILES
+        conninfo, snapshot, demo, store=False, timeouts=timeouts, files=ALL_FILES
     ) as path:
         _plan_one(path, request, output)
 
@@ -256,7 +269,7 @@ def _plan_one(path: Path, request: _Request, output: str) -> None:
                 )
 
 
-def _plan_fleet(fleet: FleetChoice, request: _Request, output: str) -> None:
+def _plan_fleet(fleet: FleetChoice, request: _Request, output: str, timeouts: Timeouts) -> None:
     """Write the plan of each database of the fleet into a folder."""
     import msgspec
 
@@ -282,7 +295,7 @@ def _plan_fleet(fleet: FleetChoice, request: _Request, output: str) -> None:
             return None
         return target
 
-    with reading(fleet, "plan", store=False, files=ALL_FILES) as read:
+    with reading(fleet, "plan", store=False, timeouts=timeouts, files=ALL_FILES) as read:
         written = read.over(write)
         for paths in written.values():
             for target in filter(None, paths.values()):

@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpcatalog.commands import snapshot_source, streams
+from gpcatalog.commands import options, snapshot_source, streams
 from gpcatalog.commands.fleet import FleetChoice, file_for, reading
-from gpcatalog.commands.options import Conninfo, Folder, SnapshotFile, Store
+from gpcatalog.commands.options import (
+    Conninfo,
+    Folder,
+    LockTimeout,
+    SnapshotFile,
+    StatementTimeout,
+    Store,
+)
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.folders import listed
 from gpcatalog.model.output_file import STANDARD_OUTPUT
@@ -30,12 +37,13 @@ if TYPE_CHECKING:
     from gpcatalog.growth.result import Growth
     from gpcatalog.growth.series import Period
     from gpcatalog.latency.locks import Slots
+    from gpcatalog.probes.timeouts import Timeouts
     from gpcatalog.store.snapshot import Snapshot
 
 
 @contextlib.contextmanager
 def _snapshot(
-    conninfo: str, snapshot: str, folder: Path | None, store: bool
+    conninfo: str, snapshot: str, folder: Path | None, store: bool, timeouts: Timeouts
 ) -> Iterator[tuple[Path, Path]]:
     """Yield the chosen snapshot file, and the folder of its series."""
     from gpcatalog.store.snapshot import Snapshot
@@ -45,7 +53,7 @@ def _snapshot(
     if folder is not None:
         yield snapshot_source.files_of("", folder)[-1], folder
         return
-    with snapshot_source.snapshot_of(conninfo, snapshot, store=store) as path:
+    with snapshot_source.snapshot_of(conninfo, snapshot, store=store, timeouts=timeouts) as path:
         with Snapshot(path) as opened:
             place = series_of_snapshot(opened)
         yield path, place
@@ -133,7 +141,12 @@ def _page(path: Path, place: Path, days: float, policy: Path | None) -> str:
 
 
 def _report_fleet(
-    fleet: FleetChoice, html: Path, days: float, store: bool, policy: Path | None
+    fleet: FleetChoice,
+    html: Path,
+    days: float,
+    store: bool,
+    policy: Path | None,
+    timeouts: Timeouts,
 ) -> None:
     """Write a page of each database of the fleet into a folder."""
     from gpcatalog.store.snapshot import Snapshot
@@ -150,7 +163,7 @@ def _report_fleet(
         streams.save(target, text)
         return target
 
-    with reading(fleet, "report", store=store) as read:
+    with reading(fleet, "report", store=store, timeouts=timeouts) as read:
         written = read.over(write)
         for paths in written.values():
             for target in paths.values():
@@ -188,6 +201,8 @@ def report(
             show_default=False,
         ),
     ] = None,
+    statement_timeout: StatementTimeout = 120.0,
+    lock_timeout: LockTimeout = 1.0,
     *,
     fleet: FleetChoice,
 ) -> None:
@@ -204,11 +219,12 @@ def report(
             "--html is required",
             hint=("give the file for the page, or - for standard output: --html FILE"),
         )
+    timeouts = options.timeouts(statement_timeout, lock_timeout)
     if fleet.given:
         fleet.refuse(conninfo=conninfo, snapshot=snapshot, folder=folder)
-        _report_fleet(fleet, html, days, store, policy)
+        _report_fleet(fleet, html, days, store, policy, timeouts)
         return
-    with _snapshot(conninfo, snapshot, folder, store) as (path, place):
+    with _snapshot(conninfo, snapshot, folder, store, timeouts) as (path, place):
         text = _page(path, place, days, policy)
     with streams.destination(str(html)) as stream:
         stream.write(text)
@@ -258,6 +274,8 @@ def metrics(
     zabbix: Annotated[
         bool, typer.Option("--zabbix", help="Print a template for Zabbix instead, as YAML.")
     ] = False,
+    statement_timeout: StatementTimeout = 120.0,
+    lock_timeout: LockTimeout = 1.0,
     *,
     fleet: FleetChoice,
 ) -> None:
@@ -270,6 +288,7 @@ def metrics(
     Example: gpcatalog metrics "host=mdw dbname=sales" --to /var/lib/node_exporter/gpcatalog.prom
     """
     code = 0
+    timeouts = options.timeouts(statement_timeout, lock_timeout)
     outputs = [
         name
         for name, value in (("alerts", alerts), ("dashboard", dashboard), ("zabbix", zabbix))
@@ -280,11 +299,11 @@ def metrics(
         text = _for_all_databases(outputs, given=given)
     elif fleet.given:
         fleet.refuse(conninfo=conninfo, snapshot=snapshot, folder=folder)
-        text, code = _fleet_metrics(fleet, top, store)
+        text, code = _fleet_metrics(fleet, top, store, timeouts)
     else:
         from gpcatalog.emit.metrics import text_format
 
-        with _snapshot(conninfo, snapshot, folder, store) as (path, _):
+        with _snapshot(conninfo, snapshot, folder, store, timeouts) as (path, _):
             text = text_format([_families(path, top, {})])
     with streams.destination("" if to is None else str(to)) as stream:
         stream.write(text)
@@ -334,14 +353,16 @@ def _families(path: Path, top: int, labels: dict[str, str]) -> list[Family]:
         return of_report(verdict, timings_of(opened), labels, top=top)
 
 
-def _fleet_metrics(fleet: FleetChoice, top: int, store: bool) -> tuple[str, int]:
+def _fleet_metrics(
+    fleet: FleetChoice, top: int, store: bool, timeouts: Timeouts
+) -> tuple[str, int]:
     """The metrics of all databases of a fleet, and the exit code.
 
     A cluster that could not be read has metrics that show this, so the text is always complete.
     """
     from gpcatalog.emit.metrics import text_format
 
-    with reading(fleet, "metrics", store=store) as read:
+    with reading(fleet, "metrics", store=store, timeouts=timeouts) as read:
         labels = read.labels()
         found = read.over(lambda cluster, database, path: _families(path, top, labels[cluster]))
         read.report()

@@ -9,6 +9,7 @@ from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 
+import psycopg
 import pytest
 import typer
 from msgspec import structs
@@ -29,6 +30,8 @@ from gpcatalog.lab import synthetic
 from gpcatalog.planner import plan_file
 from gpcatalog.services.audits import audit_snapshot
 from gpcatalog.store.snapshot import Snapshot
+from tests import program
+from tests.conftest import fresh_database
 from tests.growth import made
 
 FIXTURE = Path(__file__).parents[2] / "fixtures/greenplum6.gpcatalog"
@@ -436,3 +439,24 @@ def test_tables_say_how_many_rows_they_leave_out() -> None:
     assert 0 < shown < 120
     assert f"{120 - shown} more, left out here: --format json has all" in cut.replace("\u00a0", " ")
     assert "more," not in table(("name", "n"), rows, label="whole")
+
+
+@pytest.mark.parametrize("command", [("metrics",), ("report", "--html", "-")])
+@pytest.mark.parametrize(
+    ("limits", "status"), [(("1", "60"), "timed out"), (("60", "0.1"), "busy")]
+)
+def test_time_limits_of_statements_and_locks(
+    pg_dsn: str, command: tuple[str, ...], limits: tuple[str, str], status: str
+) -> None:
+    statement, lock = limits
+    dsn = fresh_database(pg_dsn, "limits")
+    with psycopg.connect(dsn) as other:
+        other.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
+        result = program.run(
+            *command, dsn, "--no-store", "--statement-timeout", statement, "--lock-timeout", lock
+        )
+    found = result.stdout.replace("\xa0", " ")
+    assert result.returncode == 0, result.stderr
+    assert {one for one in ("timed out", "busy") if re.search(f'(=l>|status="){one}', found)} == {
+        status
+    }
