@@ -407,7 +407,6 @@ class Collector:
         may list them, else from the catalogs. For a sample, and without a listing (None), only
         which tables contain rows is read from the catalogs.
         """
-        begun = time.perf_counter()
         read = listing is not None and section.from_directories(listing)
         if listing is not None and not read:
             sample = section.sample()
@@ -416,7 +415,7 @@ class Collector:
         if read and listing is not None and listing.share == 1:
             self.filled_basis, self.database_bytes = "files", section.database_bytes
             if self.session.server.greenplum:
-                seconds = RECONCILE_SHARE * (time.perf_counter() - begun)
+                seconds = RECONCILE_SHARE * listing.seconds
                 busy = self._busy()
                 section.from_catalogs(busy, seconds=seconds)
                 segments = [content for content in self.contents if content >= 0]
