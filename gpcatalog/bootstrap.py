@@ -11,16 +11,26 @@ import signal
 COLLECT_AFTER = 50_000
 
 
+def handled() -> tuple[signal.Signals, ...]:
+    """The signals that end the program. nohup ignores SIGHUP, which is sent when a terminal or an
+    SSH connection closes.
+    """
+    hangs_up = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN
+    return (*([signal.SIGHUP] if hangs_up else []), signal.SIGINT, signal.SIGTERM)
+
+
 def _stop_before_start(number: int, _frame: object) -> None:
     try:
         os.write(2, b"gpcatalog: interrupted; no files were left behind\n")
+    except OSError:
+        pass  # the terminal was closed
     finally:
         os._exit(128 + number)
 
 
 def main() -> None:
     """Install early signal handlers, then import and run the command line."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in handled():
         signal.signal(number, _stop_before_start)
     gc.set_threshold(COLLECT_AFTER)
     from gpcatalog.cli import main as run

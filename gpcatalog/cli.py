@@ -8,6 +8,7 @@ import io
 import os
 import signal
 import sys
+import termios
 import threading
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -18,6 +19,7 @@ from typing import Annotated, NoReturn, TextIO, cast
 import typer
 
 from gpcatalog import __version__
+from gpcatalog.bootstrap import handled
 from gpcatalog.commands import fleet, introspection, snapshot, upkeep
 from gpcatalog.commands.audit import audit
 from gpcatalog.commands.check import check
@@ -145,9 +147,11 @@ def _unwind(number: int, frame: FrameType | None) -> None:
     if received:  # one is enough: the cleanup must not be interrupted
         return
     received.append(number)
+    if number == signal.SIGHUP:
+        _leave_terminal()
     # for programs that the cleanup starts. Ignoring the signals instead would make Python print an
     # error for one that has already arrived
-    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    signal.pthread_sigmask(signal.SIG_BLOCK, handled())
     raise Interrupted(number)
 
 
@@ -177,6 +181,18 @@ class _ClosedOutput(io.TextIOBase):
         if text:
             raise OSError(errno.EIO, "standard output is closed")
         return 0
+
+
+def _leave_terminal() -> None:
+    """Redirect streams to a terminal that was closed to the null device: messages of the cleanup
+    would fail.
+    """
+    for descriptor in (1, 2):
+        try:
+            termios.tcgetattr(descriptor)
+        except termios.error as e:
+            if e.args[0] == errno.EIO:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 def _nobody_reads() -> None:
@@ -334,7 +350,8 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         spelled_out(stream)
     sys.stderr = MaskedSecret(sys.stderr)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    signals = handled()
+    for number in signals:
         signal.signal(number, _unwind)
     try:
         code = _run()
@@ -345,7 +362,7 @@ def main() -> NoReturn:
         )
         code = 128 + e.number
         fail(f"interrupted; {printable(left)}", exit_code=code)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in signals:
         signal.signal(number, signal.SIG_IGN)  # all output is written
     sys.exit(code)
 

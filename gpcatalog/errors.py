@@ -30,8 +30,8 @@ EXIT_TEXTS = {
     "3": "the server cannot be reached or read, or the program of --notify-command failed",
     "4": "refused: the operation would be unsafe, or the same run over a fleet is active",
     "70": "internal error: a bug",
-    "130, 143": (
-        "interrupted by SIGINT or SIGTERM; nothing incomplete remains, here or on the server"
+    "129, 130, 143": (
+        "interrupted by SIGHUP, SIGINT or SIGTERM; nothing incomplete remains, here or on the server"
     ),
     "141": "the reader closed the output, as in gpcatalog rules | head -n 1",
 }
@@ -66,7 +66,7 @@ received: list[int] = []  # signals that were received
 
 
 class Interrupted(BaseException):
-    """Raised by Ctrl-C or SIGTERM; it unwinds the stack, so that no session and no half-written
+    """Raised by Ctrl-C, SIGTERM or SIGHUP; it unwinds the stack, so that no session and no half-written
     file remains.
     """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pty
 import re
 import signal
 import socket
@@ -732,7 +733,7 @@ def test_closed_streams_do_no_harm(tmp_path: Path) -> None:
     assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("wait", [0.0, 0.05, 0.2])
 def test_a_signal_while_it_is_still_loading(
     number: signal.Signals, wait: float, tmp_path: Path
@@ -744,6 +745,38 @@ def test_a_signal_while_it_is_still_loading(
             break
     assert (code, stdout) == (128 + number, b""), err
     assert err == b"gpcatalog: interrupted; no files were left behind\n"
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.4, 1.0])
+def test_a_terminal_that_is_closed(pg_dsn: str, tmp_path: Path, wait: float) -> None:
+    """SIGHUP ends an audit as SIGTERM does, although its messages have no reader."""
+    with psycopg.connect(pg_dsn, autocommit=True) as holder:
+        holder.execute("BEGIN")
+        holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
+        child, terminal = pty.fork()
+        if child == 0:
+            os.environ["GPCATALOG_HOME"] = str(tmp_path)
+            words = ["audit", pg_dsn, "--lock-timeout", "600", "--statement-timeout", "600"]
+            os.execv(sys.executable, [sys.executable, "-m", "gpcatalog", *words])
+        caught = 1 << (signal.SIGTERM - 1)
+        status = Path(f"/proc/{child}/status")
+        while True:
+            handled = re.search(r"SigCgt:\s*([0-9a-f]+)", status.read_text())
+            if handled and int(handled[1], 16) & caught:
+                break
+        time.sleep(wait)
+        os.close(terminal)
+        _, code = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(code) == 128 + signal.SIGHUP
+        left = (
+            "SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE application_name = 'gpcatalog'"
+        )
+        for _ in range(100):
+            if not holder.execute(left).fetchone()[0]:
+                break
+            time.sleep(0.05)
+        assert holder.execute(left).fetchone()[0] == 0
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
 
 def _signalled(number: signal.Signals, wait: float, home: Path) -> tuple[int, bytes, bytes]:

@@ -82,6 +82,10 @@ def settings_text(writer: Writer, request: Request) -> str:
     return "\n".join(lines) + "\n\n"
 
 
+# owners, schemas and tablespaces for which a role needs membership or CREATE
+Needed = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+
+
 class Folder:
     """Writer of the texts of all files, one after the other.
 
@@ -102,6 +106,7 @@ class Folder:
         self.work: list[TableMigration] = []
         self.names: list[str] = []
         self.refused: list[RefusedStep] = []
+        self._last_needed: tuple[TableMigration, Needed] | None = None  # of the last table
 
     def files(
         self, translated: Iterable[TableMigration | RefusedStep]
@@ -185,16 +190,19 @@ class Folder:
             )
         )
 
-    def _needed(self, work: TableMigration) -> tuple[list[str], list[str], list[str]]:
-        """Owners, schemas and tablespaces for which the role of both files of a table needs
-        membership or CREATE.
-        """
+    def _needed(self, work: TableMigration) -> Needed:
+        """What the role of both files of a table needs, computed once for each table."""
+        if self._last_needed is None or self._last_needed[0] is not work:
+            self._last_needed = work, self._needed_by(work)
+        return self._last_needed[1]
+
+    def _needed_by(self, work: TableMigration) -> Needed:
         root, changes = work.context.root, [*work.forward, *work.rollback]
         gone = [r for c in changes for r in c.drops(classic=self.server.classic_partitions)]
         owners = dict.fromkeys([root.owner, *(r.owner for r in gone)])
         schemas = dict.fromkeys([root.schema, *(s for c in changes for s in c.schemas())])
         tablespaces = dict.fromkeys(t for c in changes for t in c.tablespaces())
-        return list(owners), list(schemas), list(tablespaces)
+        return tuple(owners), tuple(schemas), tuple(tablespaces)
 
     def _privileges(self, work: TableMigration) -> str:
         """The statement that stops a file before its first step if the role lacks a privilege."""

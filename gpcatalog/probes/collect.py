@@ -398,7 +398,7 @@ class Collector:
         file.
         """
         statement = self.session.statement(probe, **values)
-        with file.open("ab") as out:
+        with self.writer.appending(file) as out:
             for block in self.session.stream(statement):
                 out.write(block)
 
@@ -436,7 +436,8 @@ class Collector:
             )
             self.writer.execute("CREATE TEMP TABLE filled_now (oid UINTEGER)")
             file = self.writer.scratch("filled.csv")
-            file.write_text("".join(f"{oid}\n" for oid in sorted(found)))
+            with self.writer.appending(file) as out:
+                out.write("".join(f"{oid}\n" for oid in sorted(found)).encode())
             self.writer.load_csv(
                 "INSERT INTO filled_now SELECT * FROM {csv}", file, {"oid": "UINTEGER"}
             )
@@ -475,7 +476,9 @@ class Collector:
         listed = "true" if self.filled_basis == "files" else "false"
         self.writer.execute("CREATE TEMP TABLE converted (oid UINTEGER, attributes INTEGER)")
         file = self.writer.scratch("converted.csv")
-        file.write_text("".join(f"{oid},{more}\n" for oid, more in (converted or {}).items()))
+        with self.writer.appending(file) as out:
+            lines = (f"{oid},{more}\n" for oid, more in (converted or {}).items())
+            out.write("".join(lines).encode())
         self.writer.load_csv(
             "INSERT INTO converted SELECT * FROM {csv}",
             file,

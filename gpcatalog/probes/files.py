@@ -555,7 +555,7 @@ class FileSection:
                             break
                         file = self.writer.scratch("segment_files.csv")
                         statement = session.statement("segment_files", oids=oids)
-                        with file.open("wb") as out:
+                        with self.writer.appending(file) as out:
                             for block in session.stream(statement):
                                 out.write(block)
                         self.writer.load_csv(

@@ -6,7 +6,22 @@ import threading
 import time
 from typing import Any
 
-from gpcatalog.probes.connection import Session
+from gpcatalog.probes.connection import ProbeFailed, Session
+
+_WAITS = (0.1, 0.4, 0.5, 1.0)  # seconds for which each attempt to cancel is waited for
+
+
+def cancel_until(session: Session, ended: threading.Event) -> None:
+    """Ask the server to cancel what the session executes, until the event; never raises. Waits up
+    to 2 seconds.
+
+    A thread may begin a statement between two attempts. Thread.join and Thread.is_alive cannot
+    replace the event: after a join that a signal has interrupted, the thread counts as ended.
+    """
+    for seconds in _WAITS:
+        session.cancel()
+        if ended.wait(seconds):
+            return
 
 
 class FreeSession:
@@ -14,9 +29,11 @@ class FreeSession:
 
     def __init__(self, probe: str) -> None:
         self._probe = probe
-        self._begun = threading.Lock()
-        self._session: Session | None = None
-        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()  # protects the next two
+        self._begun = False
+        self._session: Session | None = None  # the second session, if it executes the probe
+        self._stopped = False
+        self._ended = threading.Event()  # of the second session
         self._found: list[dict[str, Any]] = []
         self._seconds = 0.0
         self._failed: Exception | None = None
@@ -25,21 +42,23 @@ class FreeSession:
         """Execute it in the second session, which is closed afterwards, in a thread. False if the
         first session executes it already.
         """
-        if not self._begun.acquire(blocking=False):
-            return False
-        self._session = session
-        self._thread = threading.Thread(target=self._run, args=(session,), daemon=True)
-        self._thread.start()
+        with self._lock:
+            if self._begun:
+                return False
+            self._begun, self._session = True, session
+        threading.Thread(target=self._run, args=(session,), daemon=True).start()
         return True
 
     def _run(self, session: Session) -> None:
         try:
-            self._execute(session)
+            if not self._stopped:
+                self._execute(session)
         # any error is raised by `rows`
         except Exception as e:
             self._failed = e
         finally:
             session.close()
+            self._ended.set()
 
     def _execute(self, session: Session) -> None:
         begun = time.perf_counter()
@@ -47,22 +66,23 @@ class FreeSession:
         self._seconds = time.perf_counter() - begun
 
     def rows(self, session: Session) -> tuple[list[dict[str, Any]], float]:
-        """Its rows and its seconds: execute it in the first session, or wait for the second one.
-        Raises ProbeFailed.
+        """Its rows and its seconds: wait for the second session, or execute it in the first one,
+        also if the second one was lost. Raises ProbeFailed.
         """
-        if self._begun.acquire(blocking=False):
+        with self._lock:
+            first, self._begun = not self._begun, True
+        if not first:
+            self._ended.wait()
+            if isinstance(self._failed, ProbeFailed):
+                raise self._failed
+        if first or self._failed is not None:
             self._execute(session)
-        elif self._thread is not None:
-            self._thread.join()
-        if self._failed is not None:
-            raise self._failed
         return self._found, self._seconds
 
     def stop(self) -> None:
-        """Ask the server to cancel it in the second session, and wait up to 2 seconds; never
-        raises.
-        """
-        self._begun.acquire(blocking=False)
-        if self._session is not None and self._thread is not None and self._thread.is_alive():
-            self._session.cancel()
-            self._thread.join(2)
+        """End it in the second session, on the server too; never raises. Waits up to 2 seconds."""
+        self._stopped = True
+        with self._lock:
+            self._begun, session = True, self._session
+        if session is not None and not self._ended.is_set():
+            cancel_until(session, self._ended)

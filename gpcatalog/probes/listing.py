@@ -16,7 +16,7 @@ from gpcatalog.model import auxiliary
 from gpcatalog.model.names import quote_literal
 from gpcatalog.probes import file_sums
 from gpcatalog.probes.connection import ProbeFailed, Session
-from gpcatalog.probes.free_session import FreeSession
+from gpcatalog.probes.free_session import FreeSession, cancel_until
 from gpcatalog.store.snapshot import Writer
 
 MOST_ROWS = 2_000_000  # rows of pg_class on all instances up to which this process sums files
@@ -27,10 +27,10 @@ RECHECK_SECONDS = 10.0  # time limit after which no more of them are checked
 EVERYWHERE = "c.gp_segment_id"  # in place of content ids: selects all segments
 
 
-def keep(session: Session, probe: str, file: Path, **values: str) -> None:
+def keep(writer: Writer, session: Session, probe: str, file: Path, **values: str) -> None:
     """Append the rows of a probe to a CSV file. Raises ProbeFailed."""
     statement = session.statement(probe, **values)
-    with file.open("ab") as out:
+    with writer.appending(file) as out:
         for block in session.stream(statement):
             out.write(block)
 
@@ -40,13 +40,13 @@ def keep(session: Session, probe: str, file: Path, **values: str) -> None:
 _PLAIN = bytes.maketrans(b',"', b"??")
 
 
-def keep_lines(session: Session, probe: str, file: Path, **values: str) -> None:
+def keep_lines(writer: Writer, session: Session, probe: str, file: Path, **values: str) -> None:
     """Append the texts of a probe to a CSV file. Each text contains many records, separated by two
     slashes, of fields that are separated by one: receiving a row takes longer than reading a line
     of it. Raises ProbeFailed.
     """
     statement = session.statement(probe, **values)
-    with file.open("ab") as out:
+    with writer.appending(file) as out:
         for block in session.stream(statement, "text"):
             out.write(block.translate(_PLAIN).replace(b"//", b"\n").replace(b"/", b","))
 
@@ -89,7 +89,7 @@ class Listing:
         self._map = writer.scratch("file_map.csv")
         self._owners = writer.scratch("file_owners.csv")
         self._session: Session | None = None
-        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()  # of the separate session and the join
         self._failed: Exception | None = None
         self._loading = writer.another()
         self._relations_read = threading.Event()
@@ -108,8 +108,7 @@ class Listing:
         """
         self._session = separate_session
         if separate_session is not None:
-            self._thread = threading.Thread(target=self._run, args=(separate_session,), daemon=True)
-            self._thread.start()
+            threading.Thread(target=self._run, args=(separate_session,), daemon=True).start()
         try:
             if not self.summed and (separate_session is None or self._both_at_once):
                 self.read_relations(self.session)
@@ -143,6 +142,7 @@ class Listing:
         finally:
             if not closes:
                 session.close()
+            self._ended.set()
 
     @property
     def _both_at_once(self) -> bool:
@@ -154,11 +154,11 @@ class Listing:
     def read_relations(self, session: Session) -> None:
         """Read which relation each file number belongs to. Raises ProbeFailed."""
         self._read_map(session)
-        keep_lines(session, "file_owners", self._owners)
+        keep_lines(self.writer, session, "file_owners", self._owners)
         self.seconds = time.perf_counter() - self._begun
 
     def _read_map(self, session: Session) -> None:
-        keep_lines(session, "file_map", self._map, contents=EVERYWHERE)
+        keep_lines(self.writer, session, "file_map", self._map, contents=EVERYWHERE)
 
     def read_files(self, session: Session) -> None:
         """Read the files of all tablespaces. Raises ProbeFailed."""
@@ -175,7 +175,7 @@ class Listing:
                 }
             append = keep if self.summed else keep_lines
             for contents in self.batches:
-                append(session, self.probe, file, contents=contents, **values)
+                append(self.writer, session, self.probe, file, contents=contents, **values)
             self.folders.append(file_sums.Folder(place["folder"], int(place["tablespace"]), file))
         self.seconds = time.perf_counter() - self._begun
 
@@ -190,12 +190,12 @@ class Listing:
     @property
     def ended(self) -> bool:
         """Whether `end` would not wait."""
-        return self._thread is None or not self._thread.is_alive()
+        return self._session is None or self._ended.is_set()
 
     def end(self) -> None:
         """Wait for the end of the listing. Raises its errors."""
-        if self._thread is not None:
-            self._thread.join()
+        if self._session is not None:
+            self._ended.wait()
         if self._failed is not None:
             raise self._failed
 
@@ -203,10 +203,9 @@ class Listing:
         """Ask the server to cancel the listing, and wait up to 2 seconds; never raises."""
         self._stopped = True
         self._relations_read.set()
-        if self._session is not None and self._thread is not None and self._thread.is_alive():
-            self._session.cancel()
+        if self._session is not None and not self._ended.is_set():
             self._loading.interrupt()
-            self._thread.join(2)
+            cancel_until(self._session, self._ended)
         if self._next_probe is not None:
             self._next_probe.stop()
 
@@ -268,7 +267,14 @@ class Listing:
                 some = of[start : start + NAMES_PER_RECHECK]
                 names_sql = ", ".join(map(quote_literal, some))
                 file = self.writer.scratch("orphans.csv")
-                keep(self.session, "orphan_files", file, folder=folder.name, files=names_sql)
+                keep(
+                    self.writer,
+                    self.session,
+                    "orphan_files",
+                    file,
+                    folder=folder.name,
+                    files=names_sql,
+                )
                 file_sums.update_orphans(self.writer, folder.tablespace, names_sql, file)
                 checked += len(some)
 

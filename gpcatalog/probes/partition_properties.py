@@ -9,6 +9,7 @@ from gpcatalog.model.names import oid_array
 from gpcatalog.probes.connection import Session
 
 PROPERTIES_BATCH = 500  # partitions whose properties are read by one statement
+_RELATION = ("relation", "")  # kind and name of the row that each relation has
 
 
 def partition_properties(session: Session, uneven: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -31,12 +32,15 @@ def partition_properties(session: Session, uneven: list[dict[str, Any]]) -> list
         part = oid_array(oids[start : start + PROPERTIES_BATCH])
         for row in session.rows("partition_properties", oids=part):
             found[row["oid"]][row["what"], row["name"]] = row["value"]
+    # relations that were dropped since have no row at all
+    known = {oid for oid, own in found.items() if own.pop(_RELATION, None) is not None}
     return [
         {"root": root, "oid": root, "fact": properties.FACT, "detail": detail}
         for root, parts in sorted(descendants.items())
+        if root in known
         for detail in properties.facts(
             found[root],
-            {oid: found[oid] for oid in parts},
+            {oid: found[oid] for oid in parts if oid in known},
             granted=(root, root) in marked,
             columns_granted=(root, 0) in marked,
         )

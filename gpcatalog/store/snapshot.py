@@ -14,11 +14,11 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import duckdb
 
-from gpcatalog.errors import CatalogError, Interrupted
+from gpcatalog.errors import CatalogError
 from gpcatalog.model.output_file import regular
 from gpcatalog.store.packing import PACKED, key, pack, unpack
 from gpcatalog.store.schema import SCHEMA_VERSION, TABLES, columns_of, shape_of
@@ -76,8 +76,8 @@ class Writer(Statements):
 
     def __init__(self, target: Path) -> None:
         self._named = target
-        self._packing: Statements = self
-        self._thread: threading.Thread | None = None  # that writes the rows of `relation`
+        self._packing: Statements | None = None  # of the thread that writes the rows of `relation`
+        self._packed = threading.Event()  # whether it has ended
         self._failed: Exception | None = None
         target = regular(target)
         self.target = target
@@ -96,6 +96,7 @@ class Writer(Statements):
             self._memory = Memory(self._db)
             self._db.execute(f"ATTACH {sql_path(self.scratch('work'))} AS w")
             self._db.execute("USE w")
+            self._db.execute("PRAGMA disable_checkpoint_on_shutdown")  # the work file is removed
             self._db.execute(
                 "".join(
                     f"CREATE TABLE {name} ({columns});" for name, columns in TABLES.items()
@@ -104,7 +105,7 @@ class Writer(Statements):
         except (duckdb.Error, OSError) as e:
             self.abandon()
             raise disk_error(target, e) from None
-        except Interrupted:
+        except BaseException:  # DuckDB may raise another error than a signal handler
             self.abandon()
             raise
 
@@ -121,6 +122,15 @@ class Writer(Statements):
     def scratch(self, name: str) -> Path:
         """The path of a temporary file next to the draft, which is removed with the draft."""
         return self._draft.with_name(f"{self._draft.name}.{name}")
+
+    @contextlib.contextmanager
+    def appending(self, file: Path) -> Iterator[BinaryIO]:
+        """Open a temporary file to append to it. Raises CatalogError if it cannot be written."""
+        try:
+            with file.open("ab") as out:
+                yield out
+        except OSError as e:
+            raise disk_error(self.target, e) from None
 
     def insert(self, table: str, rows: Iterable[dict[str, Any]]) -> None:
         """Append rows; keys are column names, missing ones become NULL."""
@@ -153,9 +163,8 @@ class Writer(Statements):
 
     def pack(self) -> None:
         """Start to write the rows of `relation`, which are complete now, in a thread."""
-        self._packing = self.another()
-        self._thread = threading.Thread(target=self._pack, args=(self._packing,), daemon=True)
-        self._thread.start()
+        self._packing = packing = self.another()
+        threading.Thread(target=self._pack, args=(packing,), daemon=True).start()
 
     def _pack(self, packing: Statements) -> None:
         try:
@@ -163,11 +172,13 @@ class Writer(Statements):
         # any error is raised by `packed`
         except Exception as e:
             self._failed = e
+        finally:
+            self._packed.set()
 
     def packed(self) -> None:
         """Wait until the rows of `relation` are written. Raises CatalogError."""
-        if self._thread is not None:
-            self._thread.join()
+        if self._packing is not None:
+            self._packed.wait()
         if self._failed is not None:
             raise self._failed
 
@@ -211,7 +222,7 @@ class Writer(Statements):
         return self.target
 
     def _write_draft(self) -> None:
-        if self._thread is None:
+        if self._packing is None:
             self._write_relations(self)
         self.packed()
         self._db.execute("USE w")
@@ -222,13 +233,12 @@ class Writer(Statements):
         self._db.execute("CHECKPOINT s")
         self._db.execute("USE memory")
         self._db.execute("DETACH s")
-        self._db.execute("DETACH w")
 
     def abandon(self) -> None:
         """Remove all temporary files; never raises."""
-        if self._thread is not None and self._thread.is_alive():
+        if self._packing is not None and not self._packed.is_set():
             self._packing.interrupt()
-            self._thread.join(2)
+            self._packed.wait(2)
         with contextlib.suppress(Exception):
             self._db.close()
         claim = claim_of(self.target)

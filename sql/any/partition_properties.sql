@@ -6,4 +6,7 @@
 -- include traits
 -- include properties_check
 -- include traits_of_partitions
+UNION ALL
+-- one row for each of them that exists
+SELECT c.oid::int8, 'relation', '', '' FROM pg_catalog.pg_class c WHERE c.oid = ANY ({oids}::oid[])
  ORDER BY 1, 2, 3

@@ -347,6 +347,7 @@ def test_folder_full(stage: Stage, home: Path, tmp_path: Path) -> None:
 
 SIGNALS = {
     signal.SIGINT: "SIGINT (Ctrl-C) at any time",
+    signal.SIGHUP: "SIGHUP at any time (the terminal or SSH connection closes, without `nohup`)",
     signal.SIGTERM: "SIGTERM at any time",
     signal.SIGKILL: "SIGKILL at any time",
 }

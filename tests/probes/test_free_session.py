@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections import Counter
@@ -16,6 +17,7 @@ from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import ProbeFailed, Session, Timeouts, connect
 from gpcatalog.probes.free_session import FreeSession
 from gpcatalog.probes.listing import Listing
+from gpcatalog.probes.partition_properties import partition_properties
 from gpcatalog.store.snapshot import Snapshot
 from tests.conftest import fresh_database
 from tests.migration import made
@@ -82,10 +84,60 @@ def test_it_ends_on_the_server_if_it_is_stopped(pg_dsn: str) -> None:
         assert probe.start(session.fresh())
         time.sleep(0.5)  # the statement waits for a day
         probe.stop()
-        assert probe._thread is not None
-        assert not probe._thread.is_alive()
+        assert probe._ended.is_set()
         with pytest.raises(ProbeFailed):
             probe.rows(session)
+
+
+def test_it_ends_after_a_wait_that_was_interrupted(
+    table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after Ctrl-C, while the first session waits for the second one."""
+    begun = threading.Event()
+    original = Session.rows
+
+    def endless(session: Session, name: str, /, **values: str) -> list[dict[str, Any]]:
+        if name != PROBE:
+            return original(session, name, **values)
+        begun.set()
+        return session.query("SELECT pg_catalog.pg_sleep(86400)")
+
+    def interrupted(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Session, "rows", endless)
+    with connect(table, timeouts=Timeouts(statement_ms=86_400_000)) as session:
+        probe = FreeSession(PROBE)
+        assert probe.start(session.fresh())
+        assert begun.wait(60)
+        before = signal.signal(signal.SIGALRM, interrupted)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                probe.rows(session)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        probe.stop()
+        assert probe._ended.is_set()
+
+
+def test_the_first_session_executes_it_if_the_second_is_lost(table: str) -> None:
+    with connect(table) as session, psycopg.connect(table, autocommit=True) as other:
+        second, probe = session.fresh(), FreeSession(PROBE)
+        other.execute("SELECT pg_terminate_backend(%s)", [second._conn.info.backend_pid])
+        assert probe.start(second)
+        rows, _ = probe.rows(session)
+        assert [row["oid"] for row in rows] == oids(table, "t2")
+
+
+def test_a_partition_that_was_dropped_meanwhile_has_no_facts(table: str) -> None:
+    made.execute(table, "ALTER TABLE t ADD CONSTRAINT c CHECK (id > 0)")
+    with connect(table) as session:
+        found = session.rows(PROBE)
+        made.execute(table, "DROP TABLE t2")
+        assert partition_properties(session, found) == []
+        made.execute(table, "DROP TABLE t")
+        assert partition_properties(session, found) == []
 
 
 @pytest.mark.parametrize("late", ["files", "relations"])

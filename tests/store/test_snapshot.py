@@ -129,8 +129,34 @@ def test_a_thread_that_packs_ends_with_the_draft(
         writer.pack()
         time.sleep(0.3)  # the statement would take years
         writer.abandon()
-        assert writer._thread is not None
-        assert not writer._thread.is_alive()
+        assert writer._packed.is_set()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_while_a_draft_is_created_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB raises another error than the signal handler."""
+
+    def interrupted(db: object) -> None:
+        raise RuntimeError("Query interrupted")
+
+    monkeypatch.setattr("gpcatalog.store.snapshot.Memory", interrupted)
+    with pytest.raises(RuntimeError):
+        Writer(tmp_path / "s.gpcatalog")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_temporary_file_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
+    def fails() -> None:
+        with Writer(tmp_path / "s.gpcatalog") as writer:
+            writer.scratch("x.csv").symlink_to("/dev/full")
+            with writer.appending(writer.scratch("x.csv")) as out:
+                out.write(b"x" * 100_000)
+
+    with pytest.raises(CatalogError, match=r"cannot write .*s\.gpcatalog: No space left") as caught:
+        fails()
+    assert "an existing file was not changed" in caught.value.hint
     assert list(tmp_path.iterdir()) == []
 
 
