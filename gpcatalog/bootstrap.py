@@ -6,17 +6,11 @@ import gc
 import os
 import signal
 
+from gpcatalog.signals import handled
+
 # allocated objects from which Python runs the garbage collector (its default: 700). What is
 # allocated while modules and the grammar are loaded is never freed, and was scanned repeatedly
 COLLECT_AFTER = 50_000
-
-
-def handled() -> tuple[signal.Signals, ...]:
-    """The signals that end the program. nohup ignores SIGHUP, which is sent when a terminal or an
-    SSH connection closes.
-    """
-    hangs_up = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN
-    return (*([signal.SIGHUP] if hangs_up else []), signal.SIGINT, signal.SIGTERM)
 
 
 def _stop_before_start(number: int, _frame: object) -> None:

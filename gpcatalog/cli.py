@@ -19,7 +19,6 @@ from typing import Annotated, NoReturn, TextIO, cast
 import typer
 
 from gpcatalog import __version__
-from gpcatalog.bootstrap import handled
 from gpcatalog.commands import fleet, introspection, snapshot, upkeep
 from gpcatalog.commands.audit import audit
 from gpcatalog.commands.check import check
@@ -50,6 +49,7 @@ from gpcatalog.fleet import WORKER
 from gpcatalog.model.names import listed, printable
 from gpcatalog.model.plain_text import spelled_out
 from gpcatalog.model.secrets import MaskedSecret
+from gpcatalog.signals import handled
 
 # the name in messages and in shell completion, however the program was started: a completion of
 # `python -m gpcatalog` would be registered for every `python`

@@ -88,8 +88,9 @@ ALLOWED: dict[str, set[str]] = {
         "capacity",
         "site",
     },
-    "cli": {"commands", "fleet"},
-    "bootstrap": {"cli"},
+    "signals": set(),
+    "cli": {"commands", "fleet", "signals"},
+    "bootstrap": {"cli", "signals"},
     "__main__": {"bootstrap"},
 }
 # library → the only packages that may import it

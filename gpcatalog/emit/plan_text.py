@@ -144,6 +144,15 @@ def _tables(tables: list[TablePlan], files: str, out: Console) -> None:
         _line(out, f"and {count(len(touched) - TABLES_SHOWN)} more; --format json lists all")
 
 
+def _later_rows(table: TablePlan) -> str:
+    """Where rows go that arrive later for leaves that were dropped."""
+    if table.depth > 1:  # each parent has a default partition or not
+        return "go to the default partition of the same parent, if it has one; else are rejected"
+    if table.default:
+        return "go to the default partition"
+    return "are rejected, because no partition accepts them"
+
+
 def _drops(tables: list[TablePlan], plan: Plan, out: Console) -> None:
     """Print drops separately: merged and rewritten leaves still exist, but dropped leaves no longer
     accept rows.
@@ -156,9 +165,7 @@ def _drops(tables: list[TablePlan], plan: Plan, out: Console) -> None:
         (
             f"{t.schema}.{t.table}",
             count(t.dropped),
-            "go to the default partition"
-            if t.default
-            else ("are rejected, because no partition accepts them"),
+            _later_rows(t),
         )
         for t in some[:TABLES_SHOWN]
     ]
