@@ -147,7 +147,7 @@ def _tables(tables: list[TablePlan], files: str, out: Console) -> None:
 def _later_rows(table: TablePlan) -> str:
     """Where rows go that arrive later for leaves that were dropped."""
     if table.depth > 1:  # each parent has a default partition or not
-        return "go to the default partition of the same parent, if it has one; else are rejected"
+        return "go to a default partition of the same parent, or are rejected"
     if table.default:
         return "go to the default partition"
     return "are rejected, because no partition accepts them"
