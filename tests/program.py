@@ -34,6 +34,11 @@ PSQL = max(
 _AT_START = ("PYTHON", "LC_", "LANG", "LD_")  # names of variables that a new interpreter reads
 
 
+def hear_hangups() -> None:
+    """For a new process: SIGHUP ends it, even if the suite runs under nohup, which ignores it."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def run(
     *words: str,
     env: dict[str, str] | None = None,

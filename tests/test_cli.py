@@ -755,6 +755,7 @@ def test_a_terminal_that_is_closed(pg_dsn: str, tmp_path: Path, wait: float) -> 
         holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
         child, terminal = pty.fork()
         if child == 0:
+            program.hear_hangups()
             os.environ["GPCATALOG_HOME"] = str(tmp_path)
             words = ["audit", pg_dsn, "--lock-timeout", "600", "--statement-timeout", "600"]
             os.execv(sys.executable, [sys.executable, "-m", "gpcatalog", *words])
@@ -784,6 +785,7 @@ def _signalled(number: signal.Signals, wait: float, home: Path) -> tuple[int, by
     child = subprocess.Popen(
         [sys.executable, "-m", "gpcatalog", "report", "--snapshot", str(FIXTURE), "--html", "-"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "GPCATALOG_HOME": str(home)},
+        preexec_fn=program.hear_hangups,
     )  # fmt: skip
     caught = 1 << (signal.SIGTERM - 1)
     while child.poll() is None:

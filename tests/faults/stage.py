@@ -20,6 +20,7 @@ from gpcatalog.store.snapshot import Snapshot
 from tests import program
 from tests.conftest import fresh_database
 from tests.greenplum import SEGMENTS, Cluster
+from tests.program import hear_hangups
 
 SERVERS = ["gp6", "gp7", "pg", "pgnew"]
 DATABASE = "faults"
@@ -160,6 +161,7 @@ def start(*words: str, home: Path, **env: str) -> subprocess.Popen[str]:
         stdin=subprocess.DEVNULL,
         text=True,
         env={**os.environ, "GPCATALOG_HOME": str(home), "COLUMNS": "80", **env},
+        preexec_fn=hear_hangups,
     )
 
 
