@@ -40,13 +40,18 @@ class FreeSession:
 
     def start(self, session: Session) -> bool:
         """Execute it in the second session, which is closed afterwards, in a thread. False if the
-        first session executes it already.
+        first session executes it already, or no thread can be started.
         """
         with self._lock:
             if self._begun:
                 return False
             self._begun, self._session = True, session
-        threading.Thread(target=self._run, args=(session,), daemon=True).start()
+        try:
+            threading.Thread(target=self._run, args=(session,), daemon=True).start()
+        except RuntimeError as e:  # no more threads: `rows` executes it in the first session
+            self._failed = e
+            self._ended.set()
+            return False
         return True
 
     def _run(self, session: Session) -> None:

@@ -130,6 +130,21 @@ def test_the_first_session_executes_it_if_the_second_is_lost(table: str) -> None
         assert [row["oid"] for row in rows] == oids(table, "t2")
 
 
+def test_the_first_session_executes_it_if_no_thread_can_be_started(
+    table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with connect(table) as session, session.fresh() as second:
+        probe = FreeSession(PROBE)
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", full)
+            assert not probe.start(second)
+        rows, _ = probe.rows(session)
+        assert [row["oid"] for row in rows] == oids(table, "t2")
+
+
 def test_a_partition_that_was_dropped_meanwhile_has_no_facts(table: str) -> None:
     made.execute(table, "ALTER TABLE t ADD CONSTRAINT c CHECK (id > 0)")
     with connect(table) as session:
