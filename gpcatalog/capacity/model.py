@@ -531,7 +531,14 @@ class Statement(StrEnum):
     BACKUP = "backup"  # pg_dump: LOCK TABLE … IN ACCESS SHARE MODE
 
 
-LOCKED_OBJECTS = ("pg_type", "pg_constraint", "pg_attrdef", "pg_trigger", "pg_rewrite")
+LOCKED_OBJECTS = (
+    "pg_type",
+    "pg_constraint",
+    "pg_attrdef",
+    "pg_trigger",
+    "pg_rewrite",
+    "pg_statistic_ext",
+)
 """Catalogs whose rows DROP locks one by one, like relations (AcquireDeletionLock in dependency.c)."""
 
 

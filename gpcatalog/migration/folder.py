@@ -337,11 +337,12 @@ class Folder:
                 f" disk space{' on one segment' if gp else ''}."
             ),
             f"Time: about {duration(work.seconds)} (estimate of the plan: {basis}).",
-            (
+        ]
+        if work.locks:  # unknown for steps that move no rows
+            found.append(
                 f"Needs at most {count(work.locks)} locks in one"
                 f" transaction{' on each instance' if gp else ''}."
-            ),
-        ]
+            )
         if self.request.window:
             found.append(
                 f"A step starts only if it ends within {duration(self.request.window)} after the"

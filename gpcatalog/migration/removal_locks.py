@@ -52,7 +52,8 @@ def _one(live: LiveTable, relation: Relation) -> float:
         Storage(relation.storage) if stored else Storage.HEAP,
         len(table.columns[oid]),
         indexes=tuple(
-            Index(1, constraint=bool(i.constraint_kind)) for i in table.indexes.get(oid, ())
+            Index(1, constraint=bool(i.constraint_kind), bitmap=i.body.startswith("USING bitmap "))
+            for i in table.indexes.get(oid, ())
         ),
         place=Place.LEAF if leaf else Place.INTERMEDIATE,
         bounds=relation.level,
@@ -60,10 +61,10 @@ def _one(live: LiveTable, relation: Relation) -> float:
         defaults=traits.count("default"),
         checks=traits.count("check"),
     )
-    return _locks_of_shape(gen.name, shape) + traits.count("trigger")
+    return _locks_of_shape(gen.name, shape) + traits.count("trigger") + traits.count("statistics")
 
 
 @lru_cache(maxsize=256)
 def _locks_of_shape(generation: str, shape: Shape) -> float:
     gen = model_generation(generation)
-    return removal_locks(gen, relation_cost(gen, shape))
+    return removal_locks(gen, relation_cost(gen, shape), sum(i.bitmap for i in shape.indexes))

@@ -4,7 +4,7 @@ arrays refer to its rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,12 +62,14 @@ def catalog_bytes(gen: Generation, cluster: Cluster, cost: Cost) -> float:
     )
 
 
-def removal_locks(gen: Generation, cost: Cost) -> float:
+def removal_locks(gen: Generation, cost: Cost, bitmaps: int = 0) -> float:
     """Locks of the removal of a partition with these catalog rows by a step of a migration.
-    Greenplum 6 does not lock its indexes and auxiliary relations.
+    Greenplum 6 does not lock its indexes and auxiliary relations, except those of bitmap indexes.
     """
-    relations = cost.coordinator["pg_class"]
-    return object_locks(cost.coordinator) - (0 if gen.drop_locks_leaves else relations - 1)
+    locks = object_locks(cost.coordinator)
+    if gen.drop_locks_leaves:
+        return locks
+    return locks - (cost.coordinator["pg_class"] - 1) + BITMAP_RELATIONS * bitmaps
 
 
 def creation_locks(gen: Generation, cost: Cost) -> float:
@@ -76,6 +78,10 @@ def creation_locks(gen: Generation, cost: Cost) -> float:
     """
     locks = object_locks(cost.coordinator)
     return locks if gen.drop_locks_leaves else 2 * (locks + 1)
+
+
+BITMAP_RELATIONS = 2
+"""Auxiliary relations of a bitmap index: a heap of its distinct values, with an index."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,6 +219,12 @@ def _even(indexes: int, columns: int) -> tuple[Index, ...]:
     return tuple(Index(each + (1 if n < more else 0)) for n in range(indexes))
 
 
+def _bitmaps(one: LeafClass, roots: Sequence[RootShape]) -> int:
+    """Number of bitmap indexes of a leaf: those of its table, if it has as many indexes."""
+    found = roots[one.root].indexes if 0 <= one.root < len(roots) else ()
+    return sum(i.bitmap for i in found) if len(found) == one.indexes else 0
+
+
 def heap_files(segment: npt.NDArray[np.float64], block: int) -> npt.NDArray[np.float64]:
     """Files of a heap table on one segment, without the first file, by its bytes there: a free
     space map from the second page on, and one file for each further GiB.
@@ -253,6 +265,7 @@ class Table:
     empty, filled: files on one segment
     catalog: estimated catalog bytes on all instances
     locks, new_locks: on one instance, of its removal, and of a new one like it; by class
+    exchanged: whether a new partition is added and then exchanged (Greenplum 6)
     costs:  the full results, for totals
     """
 
@@ -266,6 +279,7 @@ class Table:
     columns: npt.NDArray[np.float64]
     column_stored: npt.NDArray[np.bool_]
     costs: list[list[Cost | None]]
+    exchanged: bool
     rewritten: Table | None = None
 
     @classmethod
@@ -321,13 +335,19 @@ class Table:
             empty=empty,
             filled=filled,
             catalog=catalog,
-            locks=np.array([removal_locks(gen, c) if c else 0.0 for c in kept]),
+            locks=np.array(
+                [
+                    removal_locks(gen, c, _bitmaps(one, roots)) if c else 0.0
+                    for c, one in zip(kept, classes, strict=True)
+                ]
+            ),
             new_locks=np.array([creation_locks(gen, c) if c else 0.0 for c in kept]),
             columns=np.array([max(1, c.columns) for c in classes], dtype=np.float64),
             column_stored=np.array(
                 [c.storage is Storage.AO_COLUMN for c in classes], dtype=np.bool_
             ),
             costs=costs,
+            exchanged=not gen.drop_locks_leaves,
             rewritten=None if copied else cls.of(gen, cluster, classes, roots, copied=True),
         )
 
@@ -353,5 +373,6 @@ class Table:
             columns=both(self.columns, more.columns),
             column_stored=both(self.column_stored, more.column_stored),
             costs=self.costs + more.costs,
+            exchanged=self.exchanged,
             rewritten=rewritten,
         )

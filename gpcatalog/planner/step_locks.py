@@ -38,24 +38,42 @@ class StepLocks:
     removed: of all units before each unit, and of all
     others:  by unit: of the partitions above it, and of the default partition next to it
     new:     by unit: of a new one like it
+    default: by unit: of a new default partition next to it, if the step creates it again
+    first, last: by unit: first unit of its set, and the end of its set
+    exchanged: whether new partitions are added and then exchanged (Greenplum 6)
     """
 
     removed: Floats
     others: Floats
     new: Floats
+    default: Floats
+    first: Ints
+    last: Ints
+    exchanged: bool
 
     @classmethod
     def of(cls, chunk: Chunk) -> StepLocks:
         """The locks of steps of a chunk."""
+        exchanged = chunk.table.exchanged
+        again = chunk.new_locks / 2 if exchanged else np.zeros(len(chunk.set))
+        default = chunk.locks if exchanged else _of_units(chunk)
         return cls(
             removed=np.concatenate([[0.0], np.cumsum(chunk.locks)]),
-            others=JOURNAL + _of_default(chunk)[chunk.set] + _above(chunk)[chunk.root],
+            others=JOURNAL + _of_default(chunk, default)[chunk.set] + _above(chunk)[chunk.root],
             new=chunk.new_locks,
+            default=_of_default(chunk, again)[chunk.set],
+            first=np.searchsorted(chunk.set, chunk.set, side="left"),
+            last=np.searchsorted(chunk.set, chunk.set, side="right"),
+            exchanged=exchanged,
         )
 
     def replacing(self, start: Ints, end: Ints, new_leaves: Ints) -> Floats:
         """Locks of steps that replace the units start…end by one with so many leaves."""
-        return np.asarray(self.removing(start, end) + self.new[start] + AUXILIARY * new_leaves)
+        found = self.removing(start, end) + self.new[start] + self.default[start]
+        if self.exchanged:  # a temporary partition keeps the level while all others are removed
+            whole = (start == self.first[start]) & (end == self.last[start])
+            found += np.where(whole, self.new[start], 0.0)
+        return np.asarray(found + AUXILIARY * new_leaves)
 
     def removing(self, start: Ints, end: Ints) -> Floats:
         """Locks of steps that remove the units start…end."""
@@ -84,15 +102,27 @@ def locks_of_table(reader: Reader, root: Root) -> int:
         cost = relation_cost(gen, shape)
         most = max(most, creation_locks(gen, cost))
         found += r["n"] * object_locks(cost.coordinator)
-    return round(JOURNAL + found + most)
+    others = root.leaves * object_locks(dict(shapes.other)) if shapes is not None else 0.0
+    return round(JOURNAL + found + others + most)
 
 
-def _of_default(chunk: Chunk) -> Floats:
-    """Locks on the default partition of each set."""
+def _of_default(chunk: Chunk, locks: Floats) -> Floats:
+    """The locks of the default partition of each set, from locks by unit."""
     found = np.zeros(int(chunk.set.max(initial=-1)) + 1)
     at = np.flatnonzero(chunk.why == KeepReason.DEFAULT)
-    np.maximum.at(found, chunk.set[at], chunk.locks[at])
+    np.maximum.at(found, chunk.set[at], locks[at])
     return found
+
+
+def _of_units(chunk: Chunk) -> Floats:
+    """Locks on the partitions of each unit and on their indexes: there are not more partitions
+    above its leaves than leaves.
+    """
+    indexes = np.array([c.indexes for c in chunk.classes], dtype=np.float64)
+    found = np.bincount(
+        chunk.leaf_unit, weights=1 + indexes[chunk.leaf_class], minlength=len(chunk.set)
+    )
+    return np.where(chunk.leaves > 1, 2 * found, found)
 
 
 def _above(chunk: Chunk) -> Floats:

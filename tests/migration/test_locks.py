@@ -30,6 +30,33 @@ SELECT 'held ' || coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM (
                        OR locktype = 'object' AND classid <> 'pg_namespace'::regclass)) d GROUP BY content) i
 \\g (tuples_only format=unaligned)
 """
+# objects that are locked one by one, for each leaf: defaults, checks, bitmap indexes, statistics
+COLUMNS = ", ".join(f"c{n} int DEFAULT {n} CHECK (c{n} > -1)" for n in range(15))
+CLASSIC = (
+    f"CREATE TABLE lk_all (id int, d date, {COLUMNS}) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
+    " (START (date '2022-01-01') END (date '2022-01-07') EVERY (interval '3 days'))",
+    f"CREATE TABLE lk_default (id int, d date, {COLUMNS}) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
+    " (START (date '2022-01-01') END (date '2022-01-07') EVERY (interval '3 days'), DEFAULT PARTITION other)",
+    "CREATE TABLE lk_bitmap (id int, d date, b int) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
+    " (START (date '2022-01-01') END (date '2022-01-21') EVERY (interval '1 day'))",
+    "CREATE INDEX lk_bitmap_b ON lk_bitmap USING bitmap (b)",
+    "INSERT INTO lk_all (id, d) SELECT g, date '2022-01-01' + g % 6 FROM generate_series(1, 50) g",
+    "INSERT INTO lk_default (id, d) SELECT g, date '2022-01-01' + g % 9 FROM generate_series(1, 50) g",
+    "INSERT INTO lk_bitmap (id, d) SELECT g, date '2022-01-01' + g % 20 FROM generate_series(1, 50) g",
+)
+DECLARATIVE = (
+    "CREATE TABLE lk_statistics (id int, d date NOT NULL, a int, b int) PARTITION BY RANGE (d)",
+    *(
+        f"CREATE TABLE lk_statistics_{n} PARTITION OF lk_statistics FOR VALUES FROM ('2022-01-{n:02}') TO ('2022-01-{n + 1:02}')"
+        for n in range(1, 11)
+    ),
+    *(
+        f"CREATE STATISTICS lk_s{n}_{k[0]}{k[-1]} (dependencies) ON {k} FROM lk_statistics_{n}"
+        for n in range(1, 11)
+        for k in ("a, b", "id, a", "id, b")
+    ),
+    "INSERT INTO lk_statistics (id, d) SELECT g, date '2022-01-01' + g % 10 FROM generate_series(1, 50) g",
+)
 NEEDS = re.compile(r"expect_locks\((\d+)\)")
 
 
@@ -97,6 +124,9 @@ def test_as_many_as_required(
     greenplum = fixture.startswith("gp")
     dsn = fresh_database(request.getfixturevalue(fixture), f"mig_locks_{policy}")
     zoo.make(dsn, generation)
+    made.execute(
+        dsn, *(CLASSIC if greenplum else ()), *(DECLARATIVE if generation != "gp6" else ())
+    )
     files = made.written(
         dsn,
         tmp_path / "sql",
