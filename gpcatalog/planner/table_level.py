@@ -53,7 +53,8 @@ from gpcatalog.planner.sets.keep_reasons import DEPENDENT_FACTS, KeepReason
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.planner.sets.roots import Root, root_shape
 from gpcatalog.planner.step_locks import JOURNAL, locks_of_table
-from gpcatalog.planner.steps import StepBuilder, option_pairs
+from gpcatalog.planner.steps import StepBuilder
+from gpcatalog.planner.storage_options import option_pairs
 
 Floats = npt.NDArray[np.float64]
 KEEPS_UNUSED = (
