@@ -161,7 +161,7 @@ class Rule(
                   premade_days. With "drop", an empty leaf whose neighbors are merged is merged,
                   too, so its range is kept; it is dropped only if no merge includes it
     premade_days: the horizon: leaves that begin within it are never dropped
-    merge_lists:  merge small list partitions into groups of at most this many values (0: never)
+    merge_lists:  merge small list partitions into groups of at most this many partitions (0: never)
     unpartition_below: tables whose total size is smaller than this lose their partitions (0: never)
     flatten:      remove a level that has one partition per parent
     unused_subpartitions: "drop" removes list subpartitions that are empty below every partition,
