@@ -20,6 +20,7 @@ from gpcatalog.planner.group import Problem, Solution, solve
 from gpcatalog.planner.options import DROP
 from gpcatalog.planner.planning import PlanResult
 from gpcatalog.planner.resources import REWRITE, SCAN
+from gpcatalog.planner.sets.ages import crosses_a_stop
 from gpcatalog.planner.sets.keep_reasons import KEY_BELOW, WHY_TEXT, KeepReason
 from gpcatalog.planner.sets.roots import Root
 from gpcatalog.planner.unchanged import first_dependent
@@ -381,8 +382,9 @@ class Explainer:
         if not keys:
             return "owner, options and persistence"
         own = keys.get(int(self.problem.chunk.oid[u]), "")
-        return "owner, options, persistence and partition keys below it" + (
-            f" (its own is {printable(own)})" if own else ""
+        return (
+            "owner, options, persistence and partition keys below it"
+            + (f" (its own is {printable(own)})" if own else "")
         )
 
     def _unit_result(self, u: int, option: int) -> str:
@@ -427,6 +429,8 @@ class Explainer:
             wide = dict(self.root.policy.grains)
             if self.root.calendar and not wide:
                 return "not changed: the policy has no grains"
+            if crosses_a_stop(self.root, c.cal_low[u : u + 1], c.cal_high[u : u + 1]).any():
+                return "not changed: a boundary or the end of a retention unit of the policy is inside it"
             return (
                 "not changed: no old interval within max_leaf contains it and a neighboring"
                 f" partition with the same {self._alike(u)}"

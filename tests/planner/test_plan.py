@@ -91,7 +91,7 @@ def check_plan(full: Plan, snapshot: Any) -> None:
                 kind = Family.TIMESTAMP if ":" in (step.lower.value or "") else kind
                 kind = Family.INTEGER if (step.lower.value or "").lstrip("-").isdigit() else kind
                 ends = [interval(parse(u.bound), kind) for u in step.units]
-                assert all(a[1] == b[0] for a, b in itertools.pairwise(ends))
+                assert all(a[1] == b[0] for a, b in itertools.itertools.pairwise(ends))
                 assert interval(parse(step.bound), kind) == (ends[0][0], ends[-1][1])
             elif isinstance(step, DropEmpty):
                 leaves -= len(step.leaves)
@@ -496,6 +496,48 @@ def test_lists_join_where_a_policy_says_so() -> None:
     assert [m.bound for m in merges] == [
         "VALUES ('a'::text, 'b'::text, 'c'::text, 'd'::text)",
         "VALUES ('e'::text, 'f'::text)",
+    ]
+
+
+MONTHS = Rule(grains={"month": "0d"}, hot_days=1, storage="keep")
+
+
+def merged_bounds(snapshot: FakeSnapshot, rule: Rule) -> list[str]:
+    """The bounds of all merged leaves."""
+    (table,) = make(snapshot, Policy(default=rule)).full().tables
+    return [s.bound for s in table.steps if isinstance(s, Merge)]
+
+
+def test_a_leaf_with_a_boundary_inside_is_not_merged() -> None:
+    """Whatever is merged with it would span the boundary."""
+    ends = ["2024-01-01", "2024-01-05", "2024-01-09", "2024-01-15", "2024-01-20", "2024-01-24"]
+    leaves = [LeafSpec(day_range(a, b), bytes=1 << 20) for a, b in itertools.pairwise(ends)]
+    found = {
+        rule: merged_bounds(
+            FakeSnapshot([TableSpec("t", leaves)]),
+            msgspec.structs.replace(MONTHS, boundaries=[rule]),
+        )
+        for rule in ("2024-01-11", "2024-01-09")
+    }
+    assert found == {
+        "2024-01-11": [
+            day_range("2024-01-01", "2024-01-09"),
+            day_range("2024-01-15", "2024-01-24"),
+        ],
+        "2024-01-09": [
+            day_range("2024-01-01", "2024-01-09"),
+            day_range("2024-01-09", "2024-01-24"),
+        ],
+    }
+
+
+def test_a_leaf_across_two_retention_units_is_not_merged() -> None:
+    starts = [str(date(2024, 1, 1) + timedelta(weeks=n)) for n in range(9)]
+    weeks = [LeafSpec(day_range(a, b), bytes=1 << 20) for a, b in itertools.pairwise(starts)]
+    rule = msgspec.structs.replace(MONTHS, retention_unit="month")
+    assert merged_bounds(FakeSnapshot([TableSpec("t", weeks)]), rule) == [
+        day_range("2024-01-01", "2024-01-29"),
+        day_range("2024-02-05", "2024-02-26"),
     ]
 
 

@@ -4,6 +4,8 @@ dropped, where merges stop.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -160,26 +162,44 @@ def named(batch: list[Root], root: Ints) -> Bools:
 
 
 def add_stops(batch: list[Root], root: Ints, cal_low: Ints, cal_high: Ints, stop: Bools) -> None:
-    """Set stops at retention units and boundaries, which no merged leaf may cross."""
+    """Set stops at retention units and boundaries, which no merged leaf may cross. A unit that
+    crosses one already is not merged: there are stops on both sides.
+    """
     for place, s, e in spans([r.index for r in batch], root):
         r = batch[place]
-        if not r.level:
+        low, high = cal_low[s:e], cal_high[s:e]
+        for first, last in _pieces(r, low, high):
+            stop[s + 1 : e] |= first[1:] != first[:-1]
+            stop[s:e] |= first != last
+            stop[s + 1 : e] |= (first != last)[:-1]
+
+
+def crosses_a_stop(root: Root, cal_low: Ints, cal_high: Ints) -> Bools:
+    """Which units cross a retention unit or a boundary."""
+    found = np.zeros(len(cal_low), dtype=np.bool_)
+    for first, last in _pieces(root, cal_low, cal_high):
+        found |= first != last
+    return found
+
+
+def _pieces(root: Root, low: Ints, high: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """For the retention unit and for each boundary: the number of the piece in which each unit
+    begins, and of the one in which it ends.
+    """
+    policy = root.policy
+    if not root.level or root.lists:
+        return
+    if policy.retention_unit is not None and root.calendar:
+        grain = grid.Grain(policy.retention_unit)
+        first, last = (grid.cells(grain, np.clip(a, -(2**60), 2**60)) for a in (low, high - 1))
+        yield first, last
+    for text in policy.boundaries:
+        try:
+            at = (
+                timestamp_axis(text) - root.shift
+                if root.calendar
+                else axis(Term(TermKind.VALUE, "", text), root.family)
+            )
+        except ValueError:
             continue
-        w = r.policy
-        if w.retention_unit is not None and r.calendar:
-            grain = grid.Grain(w.retention_unit)
-            safe = np.clip(cal_low[s:e], -(2**60), 2**60)
-            cell = grid.cells(grain, safe)
-            stop[s + 1 : e] |= cell[1:] != cell[:-1]
-        for text in w.boundaries:
-            try:
-                at = (
-                    timestamp_axis(text) - r.shift
-                    if r.calendar
-                    else axis(Term(TermKind.VALUE, "", text), r.family)
-                )
-            except ValueError:
-                continue
-            stop[s + 1 : e] |= cal_low[s + 1 : e] == at
-            # a boundary inside a leaf cannot be kept by merging its neighbors separately: the leaf
-            # itself already crosses it
+        yield (low >= at).astype(np.int64), (high > at).astype(np.int64)
