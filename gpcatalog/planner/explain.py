@@ -380,10 +380,10 @@ class Explainer:
         """What the partitions of a merge have in common, for a unit without such a neighbor."""
         keys = dict(self.root.facts.get(KEY_BELOW, ()))
         if not keys:
-            return "owner, options and persistence"
+            return "storage, indexes, owner, tablespace, options and persistence"
         own = keys.get(int(self.problem.chunk.oid[u]), "")
         return (
-            "owner, options, persistence and partition keys below it"
+            "storage, indexes, owner, tablespace, options, persistence and partition keys below it"
             + (f" (its own is {printable(own)})" if own else "")
         )
 

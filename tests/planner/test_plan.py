@@ -508,6 +508,34 @@ def merged_bounds(snapshot: FakeSnapshot, rule: Rule) -> list[str]:
     return [s.bound for s in table.steps if isinstance(s, Merge)]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "merges"),
+    [
+        ("appendonly=true", "appendonly=true, checksum=true, compresslevel=0", 1),
+        ("appendonly=true, compresslevel=5", "compresslevel=5, compresstype=zlib", 1),
+        ("appendonly=true, compresslevel=5", "appendonly=true, compresslevel=6", 2),
+        ("appendonly=true", "appendonly=true, checksum=false", 2),
+    ],
+)
+def test_equal_storage_options_are_written_in_several_ways(old: str, new: str, merges: int) -> None:
+    snapshot = FakeSnapshot([TableSpec("t", daily(20, date(2024, 1, 1)), columns=8)])
+    snapshot._db.execute(
+        "UPDATE relation SET options = CASE WHEN bound < ? THEN ? ELSE ? END WHERE kind = 'leaf'",
+        [day_range("2024-01-11", "2024-01-12"), old, new],
+    )
+    assert len(merged_bounds(snapshot, MONTHS)) == merges
+
+
+@pytest.mark.parametrize(("facts", "merges"), [([("columns", '{"live": 8}')], 1), ([], 2)])
+def test_dropped_columns_do_not_separate_leaves(facts: list[tuple[str, str]], merges: int) -> None:
+    """Older leaves have columns that were dropped before newer ones were created."""
+    leaves = daily(20, date(2024, 1, 1))
+    for leaf in leaves[:10]:
+        leaf.columns = 12
+    snapshot = FakeSnapshot([TableSpec("t", leaves, columns=8, facts=facts)])
+    assert len(merged_bounds(snapshot, MONTHS)) == merges
+
+
 def test_a_leaf_with_a_boundary_inside_is_not_merged() -> None:
     """Whatever is merged with it would span the boundary."""
     ends = ["2024-01-01", "2024-01-05", "2024-01-09", "2024-01-15", "2024-01-20", "2024-01-24"]

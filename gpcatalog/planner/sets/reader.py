@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,6 +28,7 @@ from gpcatalog.planner.sets.chunk import Chunk
 from gpcatalog.planner.sets.keep_reasons import KeepReason
 from gpcatalog.planner.sets.rates import Intervals, rates
 from gpcatalog.planner.sets.roots import Root, load_roots, root_shape
+from gpcatalog.planner.storage_options import comparable_options
 from gpcatalog.planner.workload import Workload
 from gpcatalog.store.snapshot import Snapshot
 
@@ -153,6 +154,26 @@ class Reader:
             codes[n] = self._classes.setdefault(one, len(self._classes))
         return codes[inverse]
 
+    def _alike(self) -> npt.NDArray[np.int32]:
+        """By class: the number of the classes that can be merged with it. Dropped columns, which
+        only older partitions have, are not in a new one.
+        """
+        found: dict[LeafClass, int] = {}
+        return np.array(
+            [
+                found.setdefault(
+                    replace(
+                        c,
+                        columns=0 if self.shapes[c.root].live else c.columns,
+                        options=str(comparable_options(c.options, c.storage)),
+                    ),
+                    len(found),
+                )
+                for c in self._classes
+            ],
+            dtype=np.int32,
+        )
+
     def _heap_files(self, klass: npt.NDArray[np.int32], segment: Floats) -> Floats:
         heap = np.array([c.storage is Storage.HEAP for c in self._classes], dtype=np.bool_)
         return heap_files(np.where(heap[klass], segment, 0.0), self.block)
@@ -172,7 +193,7 @@ class Reader:
         size = self._sizes(tree, table, klass)
         place = self._places(tree, size.external, batch)
         order = place.order
-        signature = tree.signatures(klass, keys_below(batch, tree.oid))[order]
+        signature = tree.signatures(self._alike()[klass], keys_below(batch, tree.oid))[order]
         empty = size.empty[order]
         edge, droppable = self._mark_by_age(batch, place, empty=empty, unknown=size.unknown[order])
         leaves = size.leaves[order]
