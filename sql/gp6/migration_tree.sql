@@ -17,9 +17,9 @@ SELECT c.oid::int8 AS oid,
        CASE WHEN r.parisdefault THEN 'DEFAULT'
             WHEN p.parkind = 'l' THEN 'VALUES (' || pg_catalog.pg_get_expr(r.parlistvalues, 0) || ')'
             ELSE pg_catalog.btrim(
-                     COALESCE('START (' || pg_catalog.pg_get_expr(r.parrangestart, 0)
+                     COALESCE('START (' || NULLIF(pg_catalog.pg_get_expr(r.parrangestart, 0), '')
                               || CASE WHEN r.parrangestartincl THEN ')' ELSE ') EXCLUSIVE' END, '')
-                     || COALESCE(' END (' || pg_catalog.pg_get_expr(r.parrangeend, 0)
+                     || COALESCE(' END (' || NULLIF(pg_catalog.pg_get_expr(r.parrangeend, 0), '')
                               || CASE WHEN r.parrangeendincl THEN ') INCLUSIVE' ELSE ')' END, '')) END AS bound,
        COALESCE(r.parname::text, '') AS partition_name,
        COALESCE(r.parisdefault, false) AS is_default,

@@ -108,3 +108,50 @@ def test_storage(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
     assert {n: v[:2] + v[3:] for n, v in back.items()} == {
         n: v[:2] + v[3:] for n, v in picture.items()
     }
+
+
+BOUNDS = {
+    "gp6_dsn": "SELECT pg_get_partition_def('t'::regclass, true)",
+    "gp7_dsn": "SELECT relname, pg_get_expr(relpartbound, oid) FROM pg_class WHERE relname LIKE 't_1_prt%' ORDER BY 1",
+}
+
+
+@pytest.mark.parametrize("fixture", list(BOUNDS))
+@pytest.mark.parametrize(
+    ("key", "partitions"),
+    [
+        ("k", "PARTITION a END (10), PARTITION b START (10) END (20), PARTITION c START (20)"),
+        ("d", "PARTITION a END (date '2020-02-01')"),
+        ("k", "PARTITION a END (10), PARTITION c START (20), DEFAULT PARTITION other"),
+    ],
+)
+def test_storage_of_partitions_without_an_end(
+    fixture: str, key: str, partitions: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Greenplum 6 stores an empty expression for the end that CREATE TABLE does not name."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_without_end")
+    generation = fixture[:3]
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, d date, v text, k int) WITH (appendonly=true, orientation=column)"
+        f" DISTRIBUTED BY (id) PARTITION BY RANGE ({key}) ({partitions})",
+        "INSERT INTO t SELECT i, date '2020-01-01', 'x', i % 10 FROM generate_series(1, 50) i",
+    )
+    if key == "k":
+        made.execute(dsn, "INSERT INTO t SELECT i, NULL, 'y', 90 FROM generate_series(1, 50) i")
+    made.execute(dsn, "ANALYZE t")
+    bounds, picture, rows = (
+        made.fetch(dsn, BOUNDS[fixture]),
+        zoo.picture(dsn, generation),
+        made.rows_of(dsn, "t"),
+    )
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, CONVERTS))
+    assert files.refused == []
+    assert files.steps >= 1
+    files.all()
+    assert made.rows_of(dsn, "t") == rows
+    assert sum(v[3] in ("a", "ao_row") for v in zoo.picture(dsn, generation).values()) >= 1
+    files.run("rollback/0001_public_t.sql")
+    assert made.rows_of(dsn, "t") == rows
+    assert zoo.changed(picture, zoo.picture(dsn, generation)) == []
+    assert str(made.fetch(dsn, BOUNDS[fixture])).replace(", checksum='true'", "") == str(bounds)
