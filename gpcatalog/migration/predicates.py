@@ -130,12 +130,16 @@ def has_both_ends(text: str) -> bool:
     return bound.kind is BoundKind.LIST or bool(bound.lower and bound.upper)
 
 
-def range_outside(bound: Bound) -> str:
-    """A range outside of this one, in the notation of Greenplum 6; '' if there is none."""
+def bound_outside(bound: Bound) -> str:
+    """A bound outside of this one, in the notation of Greenplum 6; '' if there is none. Outside of a
+    list is NULL, which a list partition of each type may contain.
+    """
     if bound.kind is BoundKind.RANGE and bound.upper and not bound.upper_inclusive:
         return constant(f"START ({bound.upper[0].sql})")
     if bound.kind is BoundKind.RANGE and bound.lower and bound.lower_inclusive:
         return constant(f"END ({bound.lower[0].sql})")
+    if bound.kind is BoundKind.LIST and not any(v.kind is TermKind.NULL for v in bound.values):
+        return "VALUES (NULL)"
     return ""
 
 

@@ -13,10 +13,10 @@ from gpcatalog.migration.introspect import Relation
 from gpcatalog.migration.predicates import (
     Refusal,
     adjacent,
+    bound_outside,
     has_both_ends,
     holding_value,
     predicate,
-    range_outside,
     same_bound,
 )
 from gpcatalog.migration.subtree import child_name, label
@@ -131,10 +131,11 @@ def test_values_and_ranges_of_greenplum_6() -> None:
     assert holding_value(parse("VALUES (NULL, 'b')")) == "'b'"
     assert holding_value(parse("START (1) END (5)")) == "1"
     assert holding_value(parse("START (1) EXCLUSIVE END (5) INCLUSIVE")) == "5"
-    assert range_outside(parse("START (1) END (5)")) == "START (5)"
-    assert range_outside(parse("START (1) END (5) INCLUSIVE")) == "END (1)"
-    assert range_outside(parse("START (1) EXCLUSIVE END (5) INCLUSIVE")) == ""
-    assert range_outside(parse("VALUES ('a')")) == ""
+    assert bound_outside(parse("START (1) END (5)")) == "START (5)"
+    assert bound_outside(parse("START (1) END (5) INCLUSIVE")) == "END (1)"
+    assert bound_outside(parse("START (1) EXCLUSIVE END (5) INCLUSIVE")) == ""
+    assert bound_outside(parse("VALUES ('a')")) == "VALUES (NULL)"
+    assert bound_outside(parse("VALUES ('a', NULL)")) == ""
     assert has_both_ends("START (1) END (5)")
     assert has_both_ends("VALUES ('a')")
     assert not has_both_ends("START (1)")

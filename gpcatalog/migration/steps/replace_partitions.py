@@ -30,9 +30,9 @@ from gpcatalog.migration.predicates import (
     AS_LAST,
     Refusal,
     adjacent,
+    bound_outside,
     has_both_ends,
     predicate,
-    range_outside,
     rejected_as_last,
     same_bound,
 )
@@ -309,17 +309,12 @@ class _Replacement:
             or (default is not None and c.oid == default.relation.oid)
             for c in self.table.children(self.parent.oid)
         )
-        nested = self.deep or bool(live.above(self.parent))
-        beyond = range_outside(parse(self.text)) if alone and nested else ""
-        if alone and nested and not beyond:
+        outside = self.deep or bool(live.above(self.parent)) or not has_both_ends(self.text)
+        beyond = bound_outside(parse(self.text)) if alone and outside else ""
+        if alone and outside and not beyond:
             raise Refusal(
                 "Greenplum 6 cannot drop the last partition of a level, and no temporary"
                 " partition is possible; do not merge all of them"
-            )
-        if alone and not beyond and not has_both_ends(self.text):
-            raise Refusal(
-                "Greenplum 6 cannot drop the last partition or split off one without an end; do"
-                " not merge all of them"
             )
         if self.table.oids_of.get(self.name, set()) - going:
             raise Refusal(f"the name {self.name} is already in use")
