@@ -81,8 +81,11 @@ class TableOperations:
         names = [f"{r.schema}.{r.name}" for r in roots if self.operations.get(r.index) == "flatten"]
         if not names:
             return []
-        level = "One level of partitions is removed (flatten), and the leaves stay as they are: "
-        return [f"{level}{listed([printable(n) for n in names], 5)}."]
+        tables = listed([printable(n) for n in names], 5)
+        return [
+            f"One level of partitions is removed (flatten), and the leaves stay as they are: {tables}."
+            " Rows that this level rejects are accepted afterwards."
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)

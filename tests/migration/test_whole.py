@@ -263,6 +263,18 @@ def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
     ]
     made.execute(dsn, "CREATE INDEX t_i ON t (id)")
     files.run("0001_public_t.sql")
+    # a row that the removed level rejected: the rollback stops before it changes anything
+    made.execute(dsn, "INSERT INTO t VALUES (1, '2020-01-02', 'z')")
+    stopped = files.run("rollback/0001_public_t.sql", check=False)
+    assert stopped.returncode == 3
+    assert (
+        "t_2 contains rows that do not belong to t_2_all FOR VALUES IN ('x', 'y')" in stopped.stderr
+    )
+    made.execute(
+        dsn,
+        "INSERT INTO t VALUES (1, '2020-01-02', 'zz')",
+        "DELETE FROM t WHERE v IN ('z', 'zz')",
+    )
     files.run("rollback/0001_public_t.sql")
     assert made.rows_of(dsn, "t") == rows
     back = zoo.picture(dsn, generation)

@@ -238,6 +238,21 @@ def _put_in(writer: Writer, change: FlattenLevel) -> tuple[list[str], list[str]]
     ]
 
 
+def _only_rows_of_leaf(change: FlattenLevel, here: str, check: str) -> list[str]:
+    """The statement that raises an error if the partition contains rows that the restored level
+    rejects. Without it, the constraint would be added first, and reject such rows from then on.
+    """
+    middle, leaf = change.middle, change.leaf
+    message = literal(
+        f"{middle.name} contains rows that do not belong to {leaf.name} {leaf.bound}, the only"
+        f" partition of the level to be restored; delete or move them, then run this file again"
+    )
+    return [
+        f"IF EXISTS (SELECT 1 FROM ONLY {here} WHERE NOT ({check})) THEN RAISE EXCEPTION '%',"
+        f" {message}; END IF;"
+    ]
+
+
 def _flatten(
     writer: Writer, context: Context, change: FlattenLevel, *, done: str, exact: bool
 ) -> list[str]:
@@ -266,6 +281,7 @@ def _flatten(
         (
             Phase.PREPARE,
             [
+                *([] if change.up else _only_rows_of_leaf(change, here, check)),
                 lock_from_readers([here]),
                 bound_check(here, check, change.parent, valid=False),
             ],
