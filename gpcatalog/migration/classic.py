@@ -164,23 +164,69 @@ class Classic(Writer):
         finish: list[str] = []
         for stage in swap.stages:
             finish += [*self.index_names(stage), *self.own_marks(stage)]
-            there = qualified(stage.schema, stage.final)
-            if set(stage.grants) != set(self._root_grants(context)):
-                finish += [call("strip", literal(there)), *grant_statements(there, stage.grants)]
-        for new_partition in swap.new_partitions:
+        again = self._default_again(default, parked)
+        for new_partition in [*swap.new_partitions, *again]:
+            finish += self._grants(context, new_partition)
             for m in new_partition.middles:
                 there = qualified(m.like.schema, m.name)
-                if set(m.grants) != set(self._root_grants(context)):
-                    finish += [call("strip", literal(there)), *grant_statements(there, m.grants)]
                 finish += (
                     [f"COMMENT ON TABLE {there} IS {literal(m.comment)};"] if m.comment else []
                 )
+                finish += m.target_statements()
+                finish += [*m.properties.before, *m.properties.late, *m.properties.after]
         return [
             (Phase.PREPARE, [*ready, *self.same_properties(context, swap)]),
             (Phase.EXCLUSIVE, self.readers_out(context, swap.parent, swap.gone, default)),
             (Phase.SWAP, moves),
             (Phase.FINISH, finish),
         ]
+
+    @staticmethod
+    def _default_again(
+        default: Unit | None, parked: tuple[StagingTable, ...]
+    ) -> list[NewPartition]:
+        """The default partition, as a new one: it is removed and created again. Its leaves are the
+        old relations.
+        """
+        if default is None:
+            return []
+        stages = tuple(replace(s, grants=s.shape.grants) for s in parked)
+        return [
+            NewPartition(
+                name="", partition="", bound="", stages=stages, key="", middles=default.middles
+            )
+        ]
+
+    def _grants(self, context: Context, new_partition: NewPartition) -> list[str]:
+        """The statements that give a new partition and those below it their grants. They have those
+        of the root; GRANT and REVOKE include the partitions below, so parents come first.
+        """
+        found: list[str] = []
+        has: dict[tuple[str, ...], set[Grant]] = {}
+        for path, there, grants in [
+            *((m.path, qualified(m.like.schema, m.name), m.grants) for m in new_partition.middles),
+            *(
+                (tuple(step.bound for step in s.path), qualified(s.schema, s.final), s.grants)
+                for s in new_partition.stages
+            ),
+        ]:
+            root = set(self._root_grants(context))
+            if set(grants) != (has.get(path[:-1], root) if path else root):
+                found += [call("strip", literal(there)), *grant_statements(there, grants)]
+            has[path] = set(grants)
+        return found
+
+    def _like_root(self, context: Context, parked: tuple[StagingTable, ...]) -> list[str]:
+        """The statements that give the default partition's leaves, while they are tables, the
+        grants that the next exchange gives them, together with the dependencies of these grants.
+        """
+        found: list[str] = []
+        for s in parked:
+            if set(s.shape.grants) != set(self._root_grants(context)):
+                there = qualified(s.schema, s.name)
+                found.append(call("strip", literal(there)))
+                found += grant_statements(there, self._root_grants(context))
+        return found
 
     def _without_template(
         self, context: Context, swap: ReplacePartitions, moves: list[str]
@@ -256,6 +302,7 @@ class Classic(Writer):
             top = partition(default.relation.partition)
             moves += [self._exchange(context, above, top, s, is_new=False) for s in parked]
             moves.append(self._alter(context, above, "DROP DEFAULT PARTITION"))
+            moves += self._like_root(context, parked)
         exchanges = self._drops(context, above, swap.gone)
         for new_partition in _in_order(swap.new_partitions):
             bound = f"{constant(new_partition.bound)}{self._subpartitions(new_partition)}"
@@ -336,6 +383,7 @@ class Classic(Writer):
                 self._exchange(context, "", partition(default.relation.partition), s)
                 for s in parked
             ]
+            moves += self._like_root(context, parked)
         moves += self._drops(context, "", swap.gone)
         for n, new_partition in enumerate(_in_order(swap.new_partitions)):
             name = quote(new_partition.partition)

@@ -317,6 +317,8 @@ class LiveTable:
             raise Refusal("the default partition is never merged")
         unit = self.unit(found)
         if self.classic:
+            columns = self.table.traits[self.table.root.oid]
+            unit = replace(unit, middles=self.with_properties(unit.middles, columns))
             for leaf in unit.leaves:
                 if leaf.storage not in ("heap", "ao_row", "ao_column"):
                     raise Refusal(f"the default partition {leaf.name} has storage {leaf.storage}")
@@ -473,12 +475,20 @@ class LiveTable:
         return found
 
     def property_statements(
-        self, schema: str, name: str, final: str, base: Traits, required: Traits
+        self,
+        schema: str,
+        name: str,
+        final: str,
+        base: Traits,
+        required: Traits,
+        *,
+        only: bool = False,
     ) -> PropertyStatements:
         """Return the statements that give the required properties to a table that was created like
         `base`.
 
-        name, final: its names while it is built and afterwards. Raises Refusal.
+        name, final: its names while it is built and afterwards; only: whether partitions below it
+        keep theirs. Raises Refusal.
         """
         try:
             return statements_for(
@@ -487,6 +497,7 @@ class LiveTable:
                 base,
                 required,
                 self.table.traits[self.table.root.oid],
+                only=only,
             )
         except TraitConflict as e:
             raise Refusal(str(e)) from None
@@ -516,14 +527,17 @@ class LiveTable:
         table below them (without it, they have their own names at once); traits: properties that
         they get instead of their own. Raises Refusal.
         """
-        if self.classic:
-            return tuple(middles)
-        copied = copied_traits(columns, classic=False)
+        copied = copied_traits(columns, classic=self.classic)
         found = []
         for n, m in enumerate(middles):
-            name = staging_name(stem, n) if stem else m.name
+            name = staging_name(stem, n) if stem and not self.classic else m.name
             required = traits(m.like) if traits else self.table.traits[m.like.oid]
-            statements = self.property_statements(m.like.schema, name, m.name, copied, required)
+            if self.classic:  # the server rejects changes of defaults and of NOT NULL
+                required = {k: v for k, v in required.items() if k not in copied}
+                required |= copied
+            statements = self.property_statements(
+                m.like.schema, name, m.name, copied, required, only=self.classic
+            )
             found.append(replace(m, properties=statements))
         return tuple(found)
 

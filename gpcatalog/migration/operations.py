@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gpcatalog.migration.introspect import Grant, Index, Relation
 from gpcatalog.migration.request import Request
 from gpcatalog.migration.traits import PropertyStatements
-from gpcatalog.model.names import first_lines
+from gpcatalog.model.names import first_lines, qualified
 from gpcatalog.model.server import Server
 
 if TYPE_CHECKING:
@@ -58,6 +58,14 @@ class IntermediatePartition:
     indexes: tuple[tuple[Index, str], ...] = ()
     statistics: tuple[tuple[str, int], ...] = ()
     properties: PropertyStatements = field(default_factory=PropertyStatements)
+
+    def target_statements(self) -> list[str]:
+        """Return the statements for its statistics targets, not for those of partitions below."""
+        table = qualified(self.like.schema, self.name)
+        return [
+            f"ALTER TABLE ONLY {table} ALTER COLUMN {column} SET STATISTICS {target};"
+            for column, target in self.statistics
+        ]
 
 
 def staging_name(stem: str, number: int) -> str:

@@ -89,17 +89,19 @@ def copied_traits(like: Traits, *, classic: bool) -> dict[tuple[str, str], str]:
 
 
 def statements_for(
-    table: str, final: str, base: Traits, required: Traits, root: Traits
+    table: str, final: str, base: Traits, required: Traits, root: Traits, *, only: bool = False
 ) -> PropertyStatements:
     """Return the statements that give the required traits to a table with the traits `base`.
 
     table, final: its qualified name while it is built and afterwards
+    only: whether partitions below it keep theirs, for options and storage of columns
     root: traits of the table of which it becomes a partition; ATTACH adds the triggers of that
           table
     """
     before: list[str] = []
     late: list[str] = []
     alike = base == required
+    alter = f"ALTER TABLE {'ONLY ' if only else ''}{table}"
     for what, name in () if alike else dict.fromkeys([*base, *required]):
         was, then = base.get((what, name)), required.get((what, name))
         if was == then:
@@ -111,11 +113,11 @@ def statements_for(
                 + ("DROP DEFAULT;" if then is None else f"SET DEFAULT {then};")
             )
         elif what == "storage" and then is not None:
-            before.append(f"ALTER TABLE {table} ALTER COLUMN {column} SET STORAGE {then};")
+            before.append(f"{alter} ALTER COLUMN {column} SET STORAGE {then};")
         elif what == "compression" and then is not None:
             before.append(f"ALTER TABLE {table} ALTER COLUMN {column} SET COMPRESSION {then};")
         elif what == "options" and then is not None:
-            before.append(f"ALTER TABLE {table} ALTER COLUMN {column} SET ({_options(then)});")
+            before.append(f"{alter} ALTER COLUMN {column} SET ({_options(then)});")
         elif what == "toast options" and then is not None:
             before.append(f"ALTER TABLE {table} SET ({_options(then, 'toast.')});")
         elif what == "comment":
@@ -144,7 +146,12 @@ def statements_for(
         for (what, name), text in required.items()
         if what == "check comment" and ("check", name) not in required
     ]
-    statistics = [
+    return PropertyStatements(tuple(before), tuple(late), tuple(after), _statistics(required))
+
+
+def _statistics(required: Traits) -> tuple[Statistics, ...]:
+    """Return the required statistics objects."""
+    return tuple(
         Statistics(
             schema=key.removesuffix(f".{required['statistics name', key]}"),
             name=required["statistics name", key],
@@ -155,8 +162,7 @@ def statements_for(
         )
         for (what, key), text in required.items()
         if what == "statistics"
-    ]
-    return PropertyStatements(tuple(before), tuple(late), tuple(after), tuple(statistics))
+    )
 
 
 def constraint_of(what: str, name: str, constraint: str) -> str:

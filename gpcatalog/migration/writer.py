@@ -477,11 +477,7 @@ class Writer(ABC):
         indexes, after they have their names.
         """
         table = qualified(middle.like.schema, middle.name)
-        # not those of the partitions below it
-        found = [
-            f"ALTER TABLE ONLY {table} ALTER COLUMN {column} SET STATISTICS {target};"
-            for column, target in middle.statistics
-        ]
+        found = middle.target_statements()
         identity = REPLICA_IDENTITY.get(middle.like.replica_identity, "")
         for index, final in middle.indexes:
             there = qualified(middle.like.schema, final)

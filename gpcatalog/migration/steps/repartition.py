@@ -63,6 +63,7 @@ class Repartition(Operation):
     options, encodings: of the root, as SQL; middles: the partitions between it and the leaves
     properties: of the root; not_valid: statements that add constraints after the rows, which need
                 not satisfy them
+    marks:      Greenplum 6: statements for properties of columns of the partitions
     """
 
     plain: Unpartition
@@ -75,6 +76,7 @@ class Repartition(Operation):
     middles: tuple[IntermediatePartition, ...] = ()
     properties: PropertyStatements = field(default_factory=PropertyStatements)
     not_valid: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
 
     def summary(self) -> str:
         return f"partition {self.plain.root.name} again"
@@ -134,6 +136,7 @@ def repartition(
             root.name,
             copied_traits(own, classic=live.classic),
             {k: v for k, v in own.items() if k not in later},
+            only=live.classic,
         ),
     )
     if live.classic:
@@ -202,7 +205,25 @@ def _classic_again(
         }:
             return None
         definition, rollback = without_encodings(definition), replace(rollback, encodings=())
-    return replace(rollback, definition=definition, templates=live.templates_now(run_probe))
+    marks = tuple(line for r in rollback.plain.gone for line in _marks(live, r))
+    return replace(
+        rollback, definition=definition, templates=live.templates_now(run_probe), marks=marks
+    )
+
+
+def _marks(live: LiveTable, partition: Relation) -> list[str]:
+    """The statements for properties of columns of a partition of Greenplum 6 that its table's do
+    not determine.
+    """
+    copied = copied_traits(live.table.traits[live.table.root.oid], classic=True)
+    own = {k: v for k, v in live.table.traits[partition.oid].items() if k not in copied} | copied
+    name = partition.name
+    found = live.property_statements(partition.schema, name, name, copied, own, only=True)
+    targets = (
+        f"ALTER TABLE ONLY {partition.sql} ALTER COLUMN {column} SET STATISTICS {target};"
+        for column, target in live.statistics_targets(partition)
+    )
+    return [*found.before, *found.late, *found.after, *targets]
 
 
 def _templates(table: Table) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -378,7 +399,7 @@ def _partitioned_classic(change: Repartition, staging: str) -> tuple[list[str], 
         finish += _owned(r.sql, r)[1:]
         if r.comment:
             finish.append(f"COMMENT ON TABLE {r.sql} IS {literal(r.comment)};")
-    return statements, finish
+    return statements, [*finish, *change.marks]
 
 
 def _partitioned_declarative(

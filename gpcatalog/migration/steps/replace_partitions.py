@@ -174,10 +174,11 @@ class ReplacePartitions(PartitionOperation):
         )
 
     def notes(self, *, classic: bool) -> list[str]:
-        if classic and self.above and any(s.indexes for s in self.stages):
+        deep = self.above or any(m.middles for m in self.new_partitions)
+        if classic and deep and any(s.indexes for s in (*self.stages, *self.default_stages)):
             return [
-                "Afterwards the indexes of leaves merged below another partition are"
-                " independent: DROP INDEX on the root does not drop them."
+                "Afterwards the indexes of the new subpartitions, and of those of the default"
+                " partition, are independent: DROP INDEX on the root does not drop them."
             ]
         return []
 
