@@ -289,20 +289,31 @@ def index_text(definition: str) -> str:
     return ("unique " if found[1] else "") + found[2]
 
 
+_INDEX_OPTIONS = re.compile(r" WITH \([^()]*\)")
+
+
 def indexes_lost(parts: Sequence[Iterable[str]], kept: Iterable[str], where: str) -> list[str]:
     """Return a sentence for each index, by `index_text`, that some of the parts have and the
     relation that replaces them does not have.
 
     >>> indexes_lost([["btree (v)"], []], [], "the new one")
     ['index btree (v) on 1 of 2 partitions: not on the new one']
+    >>> indexes_lost([["btree (v) WITH (fillfactor='70')"]], ["btree (v)"], "the new one")
+    ["index btree (v) WITH (fillfactor='70') on 1 of 1 partitions: the new one has it with other options"]
     """
     there: dict[str, int] = {}
     for part in parts:
         for text in dict.fromkeys(part):
             there[text] = there.get(text, 0) + 1
     left = set(kept)
+    alike = {_INDEX_OPTIONS.sub("", text) for text in left}
     return [
-        f"index {text} on {number} of {len(parts)} partitions: not on {where}"
+        f"index {text} on {number} of {len(parts)} partitions: "
+        + (
+            f"{where} has it with other options"
+            if _INDEX_OPTIONS.sub("", text) in alike
+            else f"not on {where}"
+        )
         for text, number in sorted(there.items())
         if text not in left
     ]
