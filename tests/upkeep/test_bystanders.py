@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import fresh_database
 from tests.migration import made
 from tests.upkeep.test_live import ALL, RETIRE, daily, night
+from tests.upkeep.year import server_of
 
 pytestmark = pytest.mark.usefixtures("one_day")
 MOVE = ALL + 'default_rows = "move"\n'
@@ -90,3 +91,38 @@ def test_a_drop_waits_for_no_referenced_table(pg_dsn: str) -> None:
         writer.rollback()
     assert done.returncode == 0, done.stderr
     assert made.fetch(dsn, "SELECT count(*) FROM fact")[0][0] in (20, 21)
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_grants_of_detached_partitions_are_kept(
+    fixture: str, request: pytest.FixtureRequest
+) -> None:
+    """EXCHANGE of Greenplum 6 gives a partition the grants of the other table."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_grants")
+    made.roles(dsn, "mig_reader", "mig_writer")
+    daily(dsn, "t", 40)
+    greenplum = server_of(dsn).startswith("gp")
+    oldest = "t_1_prt_1" if greenplum else f"t_{datetime.now(UTC).date() - timedelta(39):%Y%m%d}"
+    made.execute(
+        dsn,
+        "GRANT SELECT ON t TO PUBLIC",
+        "GRANT INSERT ON t TO mig_writer",
+        f"REVOKE ALL ON {oldest} FROM PUBLIC, mig_writer",
+        f"GRANT UPDATE ON {oldest} TO mig_reader WITH GRANT OPTION",
+    )
+    grants = f"""
+        SELECT relacl::text, (SELECT count(*) FROM pg_shdepend s WHERE s.objid = c.oid AND s.classid = 1259 AND s.deptype = 'a'
+                                 AND s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database()))
+          FROM pg_class c WHERE oid = '{oldest}'::regclass"""
+    before = made.fetch(dsn, grants)
+    assert "mig_reader=w*/" in str(before)
+    year, text = night(dsn, RETIRE.replace("drop", "detach"))
+    assert year.run(text).returncode == 0
+    assert oldest not in str(made.fetch(dsn, PARTITIONS[server_of(dsn) == "gp6"]))
+    assert made.fetch(dsn, grants) == before
+
+
+PARTITIONS = (
+    "SELECT inhrelid::regclass FROM pg_inherits",
+    "SELECT parchildrelid::regclass FROM pg_partition_rule",
+)

@@ -27,9 +27,11 @@ from gpcatalog.migration.writer import (
     Phases,
     Writer,
     array,
+    grant_statements,
     literal,
     lock_from_readers,
 )
+from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
 from gpcatalog.model.quantity import plural
 from gpcatalog.upkeep.steps import Retire
@@ -105,6 +107,9 @@ class DetachPartitions(PartitionOperation):
         guard = writer.guard(context, self, done="done", exact=False, partitions=units)
         stage = [line for s in self.stages for line in writer.make_stage(context, self, s)]
         stage += [line for s in self.stages for line in writer.indexes(s)]
+        # EXCHANGE of Greenplum 6 gives the partition the grants of this table
+        for s in self.stages:
+            stage += grant_statements(qualified(s.schema, s.name), s.shape.grants)
         moves: list[str] = []
         for n, r in enumerate(units):
             moves += writer.detach(
