@@ -33,7 +33,7 @@ STAND_IN = "gpc_s"
 
 def _in_order(partitions: Sequence[NewPartition]) -> Sequence[NewPartition]:
     """The partitions in the order in which they are added: the highest one first if one starts
-    EXCLUSIVE. See `rejected_as_last`.
+    EXCLUSIVE. See `rejected_as_overlap`.
     """
     if any(") EXCLUSIVE" in p.bound for p in partitions):
         return partitions[::-1]

@@ -5,6 +5,7 @@ tables to build.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
@@ -319,6 +320,8 @@ class LiveTable:
         if self.classic:
             columns = self.table.traits[self.table.root.oid]
             unit = replace(unit, middles=self.with_properties(unit.middles, columns))
+            for middle in unit.middles:
+                self.refuse_dependents(middle.like)
             for leaf in unit.leaves:
                 if leaf.storage not in ("heap", "ao_row", "ao_column"):
                     raise Refusal(f"the default partition {leaf.name} has storage {leaf.storage}")
@@ -370,6 +373,24 @@ class LiveTable:
             [i.text for i in indexes[kept.oid]] if kept is not None else (),
             where,
         )
+
+    def indexes_of_middles_lost(self, units: Iterable[Unit]) -> list[str]:
+        """Return a sentence for each index of its own, and for each comment on an index, of the
+        intermediate partitions of these units. Greenplum 6 creates only the indexes of the table
+        with a partition, and CREATE INDEX on an intermediate would add them to its leaves again.
+        """
+        if not self.classic:
+            return []
+        found = []
+        for m in (m.like for u in units for m in u.middles):
+            of_table = Counter(i.text for i in self.table.indexes[self.table.root.oid])
+            for i in self.table.indexes[m.oid]:
+                of_table[i.text] -= 1
+                if of_table[i.text] < 0:
+                    found.append(f"index {i.name} of {m.name}: a rollback does not create it again")
+                elif i.comment:
+                    found.append(f"comment on index {i.name} of {m.name}")
+        return found
 
     def index_comments_lost(self, parts: Sequence[Relation], like: Relation) -> list[str]:
         """Return a sentence if comments and statistics targets of the parts' indexes differ

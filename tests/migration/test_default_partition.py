@@ -125,3 +125,42 @@ def test_all_properties_come_back(request: pytest.FixtureRequest, tmp_path: Path
     for name in files.forward():
         files.run(f"rollback/{name}")
     assert properties(dsn) == before
+
+
+def test_what_would_be_lost_is_refused_or_announced(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Objects that belong only to a default partition that has subpartitions."""
+    dsn = fresh_database(request.getfixturevalue("gp6_dsn"), "mig_default_refused")
+    made.roles(dsn, "mig_reader")
+    own = {
+        "dp_columns": ("GRANT SELECT (v) ON {n}_1_prt_other TO mig_reader",),
+        "dp_sequence": ("CREATE SEQUENCE dp_numbers OWNED BY {n}_1_prt_other.id",),
+        "dp_view": ("CREATE VIEW dp_seen AS SELECT v FROM {n}_1_prt_other",),
+        "dp_rule": ("CREATE RULE r AS ON DELETE TO {n}_1_prt_other DO ALSO NOTHING",),
+        "dp_index": (
+            "CREATE INDEX dp_all_v ON {n} (v)",
+            "COMMENT ON INDEX {n}_1_prt_other_v_idx IS 'of the others'",
+            "CREATE INDEX dp_own ON {n}_1_prt_other (k)",
+        ),
+    }
+    for name, statements in own.items():
+        made.execute(
+            dsn,
+            f"CREATE TABLE {name} {COLUMNS} {TABLES['dp_deep']}",
+            *(s.format(n=name) for s in statements),
+            f"INSERT INTO {name} SELECT i, date '2020-01-01' + i % 7, 'v', 'a' FROM generate_series(1, 70) i",
+            f"ANALYZE {name}",
+        )
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    assert {r.table.removeprefix("public."): r.reason.partition(":")[0] for r in files.refused} == {
+        "dp_columns": "it has grants on columns",
+        "dp_sequence": "it owns a sequence, which would be dropped too",
+        "dp_view": "a view uses it",
+        "dp_rule": "it has a rule",
+    }
+    (lost,) = [o.lost for w in files.work for o in w.forward]
+    assert lost == (
+        "comment on index dp_index_1_prt_other_v_idx of dp_index_1_prt_other",
+        "index dp_own of dp_index_1_prt_other: a rollback does not create it again",
+    )

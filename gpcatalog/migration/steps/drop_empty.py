@@ -19,11 +19,10 @@ from gpcatalog.migration.operations import (
     WriteContext,
 )
 from gpcatalog.migration.predicates import (
-    AS_LAST,
     Refusal,
     has_both_ends,
     predicate,
-    rejected_as_last,
+    rejected_as_overlap,
 )
 from gpcatalog.migration.removal_locks import locks_of_removal, locks_of_unit, others
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
@@ -103,14 +102,16 @@ def _translate(live: LiveTable, step: op.DropEmpty, run_probe: ProbeRunner) -> T
     found: list[tuple[Operation, Operation | None]] = []
     parts = _parts(live, units)
     for n, part in enumerate(parts, 1):
+        removed = tuple(live.unit(u) for u in part)
         forward = DropPartitions(
             id=step.id if len(parts) == 1 else f"{step.id}-{n}",
             title=step.explanation,
             parent=parent,
             above=live.above(parent),
-            gone=tuple(live.unit(u) for u in part),
+            gone=removed,
             default=default_unit,
             rests_on=step.rests_on,
+            lost=tuple(live.indexes_of_middles_lost(removed)),
             needs=Requirements(
                 locks=locks_of_removal(live, part), seconds=step.cost.seconds / len(parts)
             ),
@@ -136,8 +137,8 @@ def _refuse_last(live: LiveTable, units: Sequence[Relation], parent: Relation) -
     staying = [parse(c.bound) for c in children if c.oid not in live.dropped]
     gone = [parse(u.bound) for u in units]
     for u, bound in zip(units, gone, strict=True):
-        if rejected_as_last(bound, staying, [*staying, *gone]):
-            raise Refusal(f"{u.name} {AS_LAST}")
+        if why := rejected_as_overlap(bound, staying, [*staying, *gone]):
+            raise Refusal(f"{u.name} {why}")
 
 
 def _created_again(

@@ -27,13 +27,12 @@ from gpcatalog.migration.operations import (
 )
 from gpcatalog.migration.partman_names import merged_suffix
 from gpcatalog.migration.predicates import (
-    AS_LAST,
     Refusal,
     adjacent,
     bound_outside,
     has_both_ends,
     predicate,
-    rejected_as_last,
+    rejected_as_overlap,
     same_bound,
 )
 from gpcatalog.migration.request import Mode
@@ -280,17 +279,24 @@ class _Replacement:
 
         Raises Refusal.
         """
-        if not any("EXCLUSIVE" in u.bound for u in self.units):
-            return
-        going = {u.oid for u in self.units} | self.live.dropped
         children = self.table.children(self.parent.oid)
-        staying = [parse(c.bound) for c in children if c.oid not in going]
-        if rejected_as_last(parse(self.text), staying, staying):
-            raise Refusal(f"{self.units[0].name} {AS_LAST}")
-        siblings = [parse(c.bound) for c in self.table.children(self.parent.oid)]
-        for u, again in zip(
-            self.units, added_again(siblings, [parse(u.bound) for u in self.units]), strict=True
-        ):
+        if not any("EXCLUSIVE" in c.bound for c in children):
+            return
+        siblings = [parse(c.bound) for c in children]
+        bounds = [parse(u.bound) for u in self.units]
+        # a rollback adds the highest one first if one starts EXCLUSIVE
+        downwards = any(not b.lower_inclusive for b in bounds)
+        # partitions that the plan drops may be there or not
+        for dropped in (set(), self.live.dropped):
+            going = {u.oid for u in self.units} | dropped
+            staying = [parse(c.bound) for c in children if c.oid not in going]
+            if why := rejected_as_overlap(parse(self.text), staying, staying):
+                raise Refusal(f"{self.units[0].name} {why}")
+            for n, u in enumerate(self.units):
+                there = [*staying, *(bounds[n + 1 :] if downwards else bounds[:n])]
+                if why := rejected_as_overlap(bounds[n], there, there):
+                    raise Refusal(f"in a rollback, {u.name} {why}")
+        for u, again in zip(self.units, added_again(siblings, bounds), strict=True):
             if not again:
                 raise Refusal(
                     f"{u.name} starts EXCLUSIVE where another partition ends INCLUSIVE; Greenplum"
@@ -332,6 +338,8 @@ class _Replacement:
             lost += grants_lost(middles[0].grants, self.units, "the new partition")
             lost += live.others_lost(self.units, self.units[-1], "the new partition")
             lost += live.properties_lost(gone, middles)
+        next_to_it = () if self.default is None else (self.default,)
+        lost += live.indexes_of_middles_lost((*gone, *next_to_it))
         new_partition = NewPartition(
             name=self.name,
             partition=self.label,
