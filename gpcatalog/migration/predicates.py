@@ -143,35 +143,48 @@ def bound_outside(bound: Bound) -> str:
     return ""
 
 
-def rejected_as_last(bound: Bound, below: Sequence[Bound], above: Sequence[Bound]) -> bool:
-    """Whether Greenplum 6 may reject ADD PARTITION with this bound, because of the partitions that
-    exist then.
+def rejected_as_overlap(bound: Bound, below: Sequence[Bound], above: Sequence[Bound]) -> str:
+    """Why Greenplum 6 may reject ADD PARTITION with this bound, because of the partitions that
+    exist then; '' if it does not.
 
-    It reports an overlap for a partition that starts EXCLUSIVE where another one ends INCLUSIVE,
-    unless a partition exists above it (tested). Only one directly above it counts here.
+    It reports an overlap for a partition that starts EXCLUSIVE where another one ends, unless a
+    partition exists above it; and for a partition that ends, not INCLUSIVE, where another one
+    starts EXCLUSIVE, unless a partition exists below it (tested with Greenplum 6.25.3). Only one
+    directly above or below it counts here.
 
     below, above: the partitions that may end at its start, or begin at its end
 
     >>> one, other = parse("START (1) END (2) INCLUSIVE"), parse("START (7) END (8)")
     >>> new = parse("START (2) EXCLUSIVE END (7)")
-    >>> rejected_as_last(new, [one], [one]), rejected_as_last(new, [one, other], [one, other])
-    (True, False)
+    >>> bool(rejected_as_overlap(new, [one], [one])), rejected_as_overlap(new, [one, other], [one, other])
+    (True, '')
+    >>> bool(rejected_as_overlap(parse("START (0) END (2)"), [], [new]))
+    True
     """
-    if bound.kind is not BoundKind.RANGE or not bound.lower or bound.lower_inclusive:
-        return False
-    start = bound.lower[0].value
-    if not any(o.upper and o.upper_inclusive and o.upper[0].value == start for o in below):
-        return False
-    return not bound.upper or all(
-        not o.lower or o.lower[0].value != bound.upper[0].value for o in above
-    )
+    if bound.kind is not BoundKind.RANGE:
+        return ""
+
+    def meets(one: Bound, two: Bound) -> bool:
+        """Whether a range ends where the other one starts."""
+        return bool(one.upper and two.lower and one.upper[0].value == two.lower[0].value)
+
+    last = not bound.upper or not any(meets(bound, o) for o in above)
+    if last and not bound.lower_inclusive and any(meets(o, bound) for o in below):
+        return (
+            "starts EXCLUSIVE where another partition ends, and no partition follows it"
+            f"{_AS_OVERLAP}"
+        )
+    first = not bound.lower or not any(meets(o, bound) for o in below)
+    after = [o for o in above if not o.lower_inclusive and meets(bound, o)]
+    if first and not bound.upper_inclusive and after:
+        return (
+            "ends where another partition starts EXCLUSIVE, and no partition precedes it"
+            f"{_AS_OVERLAP}"
+        )
+    return ""
 
 
-AS_LAST = (
-    "starts EXCLUSIVE where another partition ends INCLUSIVE, and no partition follows it; Greenplum"
-    " 6 rejects this as an overlap when the partition is added"
-)
-"""The reason for a partition for which `rejected_as_last` is true, after its name."""
+_AS_OVERLAP = "; Greenplum 6 rejects this as an overlap when the partition is added"
 
 
 def adjacent(one: Bound, two: Bound, types: Sequence[str]) -> bool:

@@ -353,7 +353,7 @@ def test_start_that_excludes_an_inclusive_end(gp6_dsn: str, tmp_path: Path) -> N
 
 
 def test_last_partition_that_starts_exclusive(gp6_dsn: str, tmp_path: Path) -> None:
-    """A step that adds it as the last one next to an INCLUSIVE end, which the server rejects, is refused."""
+    """A step, or a rollback, that adds such a partition where the server rejects it, is refused."""
     dsn = fresh_database(gp6_dsn, "exclusive_last")
     made.execute(
         dsn,
@@ -365,11 +365,34 @@ def test_last_partition_that_starts_exclusive(gp6_dsn: str, tmp_path: Path) -> N
         "CREATE TABLE emptied (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (PARTITION a START (date '2022-01-01')"
         " END (date '2022-01-31') INCLUSIVE, PARTITION b START (date '2022-01-31') EXCLUSIVE END (date '2022-02-09'))",
         "INSERT INTO emptied SELECT i, date '2022-01-01' + i % 6 FROM generate_series(1, 100) i",
+        # the value where they meet belongs to none of them
+        "CREATE TABLE merged_last (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (PARTITION a START (date '2021-11-01')"
+        " END (date '2021-12-31'), PARTITION b START (date '2021-12-31') EXCLUSIVE END (date '2022-01-05'),"
+        " PARTITION c START (date '2022-01-05') END (date '2022-01-09'))",
+        "INSERT INTO merged_last SELECT i, date '2022-01-01' + i % 8 FROM generate_series(1, 200) i",
+        "INSERT INTO merged_last VALUES (1, '2021-11-05')",
+        "CREATE TABLE merged_first (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (PARTITION a START (date '2021-12-01')"
+        " END (date '2021-12-20'), PARTITION b START (date '2021-12-20') END (date '2022-01-01'),"
+        " PARTITION c START (date '2022-01-01') EXCLUSIVE END (date '2022-01-09'))",
+        "INSERT INTO merged_first SELECT i, date '2021-12-01' + i % 31 FROM generate_series(1, 200) i",
+        "INSERT INTO merged_first VALUES (1, '2022-01-05')",
+        "CREATE TABLE emptied_first (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (PARTITION a START (date '2021-12-01')"
+        " END (date '2022-01-01'), PARTITION b START (date '2022-01-01') EXCLUSIVE END (date '2022-01-31'),"
+        " PARTITION c START (date '2022-02-01') END (date '2022-02-09'))",
+        "INSERT INTO emptied_first SELECT i, date '2022-01-02' + i % 9 FROM generate_series(1, 100) i",
+        "INSERT INTO emptied_first SELECT i, date '2022-02-02' FROM generate_series(1, 100) i",
     )
     rules = made.EAGER.replace('empty = "keep"', 'empty = "drop"')
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, rules))
     reasons = {r.table: r.reason for r in files.refused}
-    assert sorted(reasons) == ["public.emptied", "public.merged"], reasons
-    assert all(
-        "starts EXCLUSIVE where another partition ends INCLUSIVE" in r for r in reasons.values()
-    )
+    last = "starts EXCLUSIVE where another partition ends, and no partition follows it"
+    first = "ends where another partition starts EXCLUSIVE, and no partition precedes it"
+    assert {
+        table.removeprefix("public."): (last in r, first in r) for table, r in reasons.items()
+    } == {
+        "emptied": (True, False),
+        "merged": (True, False),
+        "merged_last": (True, False),
+        "merged_first": (False, True),
+        "emptied_first": (False, True),
+    }
