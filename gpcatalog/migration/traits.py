@@ -128,7 +128,11 @@ def statements_for(
         elif what == "check":
             late += _check(before, table, column, was, then)
         elif what == "not null":
-            late += _not_null(before, table, column, was, then)
+            if _same_but_name(was, then) and not _taken(base, then):
+                old, new = (constraint_of(what, name, text or "") for text in (was, then))
+                before.append(f"ALTER TABLE {table} RENAME CONSTRAINT {old} TO {new};")
+            else:
+                late += _not_null(before, table, column, was, then)
     late += _constraint_comments(table, base, required)
     after = [
         f"ALTER TABLE {final} {then} TRIGGER {quote_ident_always(name)};"
@@ -176,10 +180,34 @@ def constraint_of(what: str, name: str, constraint: str) -> str:
     """
     if what == "check":
         return quote_ident_always(name)
-    found = re.match(r'CONSTRAINT ("(?:[^"]|"")*"|[^\s"]+) ', constraint)
+    found = _NAME.match(constraint)
     if found is None:
         raise TraitConflict(f"the NOT NULL constraint of column {name} has no name")
     return found[1]
+
+
+_NAME = re.compile(r'CONSTRAINT ("(?:[^"]|"")*"|[^\s"]+) ')
+
+
+def _same_but_name(one: str | None, two: str | None) -> bool:
+    """Whether two NOT NULL constraints differ only in their names. A primary key needs them, so
+    they are renamed: until the other name is added, the key would create one of its own.
+    """
+    return bool(one and two and _NAME.match(one) and _NAME.sub("", one, 1) == _NAME.sub("", two, 1))
+
+
+def _taken(traits: Traits, constraint: str | None) -> bool:
+    """Whether another constraint has the name of this NOT NULL constraint."""
+    checks = {name for what, name in traits if what == "check"}
+    named = {_bare_name(text) for (what, _), text in traits.items() if what == "not null"}
+    return _bare_name(constraint or "") in checks | named
+
+
+def _bare_name(constraint: str) -> str:
+    """The name of a NOT NULL constraint without quotes, '' if it has none."""
+    found = _NAME.match(constraint)
+    name = found[1] if found else ""
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name
 
 
 def _constraint_comments(table: str, base: Traits, required: Traits) -> list[str]:
@@ -192,7 +220,9 @@ def _constraint_comments(table: str, base: Traits, required: Traits) -> list[str
             if what != of:
                 continue
             then = required.get((comment, name))
-            was = base.get((comment, name)) if base.get((of, name)) == text else None
+            copied = base.get((of, name))
+            kept = copied == text or (of == "not null" and _same_but_name(copied, text))
+            was = base.get((comment, name)) if kept else None
             if then != was:
                 constraint = constraint_of(of, name, text)
                 shown = "NULL" if then is None else quote_literal(then)

@@ -182,6 +182,19 @@ POSTGRES = (
             *_each("CREATE TABLE {t}_{n}_rest PARTITION OF {t}_{n} DEFAULT"),
         ),
     ),
+    _pg(  # the key needs the constraints, which have other names on each leaf
+        "keyed_and_attached",
+        columns="id int CONSTRAINT id_there NOT NULL, d date, v text, PRIMARY KEY (id, d)",
+        leaves=tuple(
+            s
+            for n in range(DAYS)
+            for s in (
+                f"CREATE TABLE {{t}}_{n} (id int NOT NULL, d date NOT NULL, v text)",
+                f"ALTER TABLE {{t}} ATTACH PARTITION {{t}}_{n} FOR VALUES FROM ('{FIRST + timedelta(n)}') TO ('{FIRST + timedelta(n + 1)}')",
+            )
+        ),
+        since=180000,
+    ),
     _pg("not_null_named", "ALTER TABLE {t} ADD CONSTRAINT v_there NOT NULL v", since=180000),
     _pg(
         "not_null_not_valid",
