@@ -258,6 +258,10 @@ class Relation:
     split: str | None = ""
     access_method: str = ""  # Greenplum 7: also of roots and intermediates, which store nothing
     revoked: tuple[str, ...] = ()  # privileges that its owner revoked from itself
+    # a column of its key whose values the scripts cannot compare as the server does: its operator
+    # class is not a default one of pg_catalog, its collation differs from that of the column, or its
+    # type is composite or reg…
+    odd_key: str = ""
 
     @property
     def split_by_columns(self) -> bool:
@@ -421,6 +425,7 @@ def read(run_probe: ProbeRunner, server: Server, root: int) -> Table | None:
             split=r["split"],
             access_method=r.get("access_method") or "",
             revoked=tuple(r["revoked"].split(",")) if r["revoked"] else (),
+            odd_key=r["odd_key"] or "",
         )
     if root not in relations or len(relations) < 2:
         return None

@@ -294,6 +294,12 @@ class LiveTable:
         """The quoted columns by which a relation is partitioned. Raises Refusal."""
         if not relation.split_by_columns:
             raise Refusal("its key is an expression")
+        if relation.odd_key:
+            raise Refusal(
+                f"its key has column {relation.odd_key}, whose values the scripts could not compare"
+                " as the server does: an operator class that is not a default one of pg_catalog, a"
+                " collation that differs from the column's, or a composite or reg… type"
+            )
         return tuple(quote_ident_always(column) for column in relation.key)
 
     def parent_of(self, relations: list[Relation]) -> Relation:

@@ -1,6 +1,6 @@
 -- One partitioned table for a migration: every partition with its bound, owner, grants, storage, comment and key.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_class, pg_partition, pg_partition_rule, pg_attribute, gp_distribution_policy, pg_opclass, pg_description; opens no table
+-- locks: AccessShareLock on pg_class, pg_partition, pg_partition_rule, pg_attribute, gp_distribution_policy, pg_opclass, pg_type, pg_description; opens no table
 -- cost: one index lookup per partition
 WITH tree AS (
     SELECT {root}::oid AS oid, NULL::oid AS rule
@@ -42,6 +42,13 @@ SELECT c.oid::int8 AS oid,
        COALESCE(pg_catalog.array_to_string(ARRAY(
            SELECT a.attname::text FROM pg_catalog.generate_series(0, below.parnatts - 1) k
              JOIN pg_catalog.pg_attribute a ON a.attrelid = below.parrelid AND a.attnum = below.paratts[k] ORDER BY k), E'\x1f'), '') AS key,
+       (SELECT pg_catalog.min(a.attname::text) FROM pg_catalog.generate_series(0, below.parnatts - 1) k
+          JOIN pg_catalog.pg_attribute a ON a.attrelid = below.parrelid AND a.attnum = below.paratts[k]
+          JOIN pg_catalog.pg_type y ON y.oid = a.atttypid
+          JOIN pg_catalog.pg_opclass o ON o.oid = below.parclass[k]
+         -- 11: pg_catalog; 2249: record
+         WHERE o.opcnamespace <> 11 OR NOT o.opcdefault OR o.opcintype = 2249
+            OR (y.typnamespace = 11 AND y.typname::text LIKE 'reg%')) AS odd_key,
        (SELECT pg_catalog.json_object_agg(a.attname, a.attacl::text ORDER BY a.attnum)::text FROM pg_catalog.pg_attribute a
          WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL AND NOT a.attisdropped) AS column_grants,
        c.relhasoids AS has_oids,

@@ -1,6 +1,6 @@
 -- One partitioned table for a migration: every partition with its bound, owner, grants, storage, comment and key.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_class, pg_inherits, pg_partitioned_table, pg_attribute, gp_distribution_policy, pg_opclass, pg_description; opens no table
+-- locks: AccessShareLock on pg_class, pg_inherits, pg_partitioned_table, pg_attribute, gp_distribution_policy, pg_opclass, pg_type, pg_description; opens no table
 -- cost: one index lookup per partition
 WITH RECURSIVE
 -- include partitions_of_root
@@ -35,6 +35,7 @@ SELECT c.oid::int8 AS oid, t.parent::int8 AS parent, t.level::int4 AS level,
            SELECT COALESCE(a.attname::text, '') FROM pg_catalog.generate_series(0, pt.partnatts - 1) k
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
             ORDER BY k), E'\x1f'), '') AS key,
+-- include odd_key
        (SELECT pg_catalog.json_object_agg(a.attname, a.attacl::text ORDER BY a.attnum)::text FROM pg_catalog.pg_attribute a
          WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL AND NOT a.attisdropped) AS column_grants,
        false AS has_oids,

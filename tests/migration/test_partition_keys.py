@@ -132,3 +132,54 @@ def test_migrate_refuses_other_keys(
     files = made.written(dsn, tmp_path / "sql", plan)
     (refused,) = files.refused
     assert refused.reason == "t_1 is partitioned by HASH (c), but t_6 by HASH (id)"
+
+
+# name: (type of column k, partition key, two values)
+COMPARED = {
+    "domains": ("some_domain", "k", ("1", "2")),
+    "enums": ("some_enum", "k", ("a", "b")),
+    "arrays": ("int[]", "k", ("{1}", "{2}")),
+    "own_collation_of_column": ('text COLLATE "C"', "k", ("a", "b")),
+}
+NOT_COMPARED = {
+    "composites": ("some_composite", "k", ("(1,a)", "(2,b)")),
+    "objects": ("regclass", "k", ("pg_class", "pg_proc")),
+    "pattern_classes": ("text", "k text_pattern_ops", ("a", "b")),
+    "own_classes": ("int", "k some_class", ("1", "2")),
+    "own_collations": ("text", 'k COLLATE "C"', ("a", "b")),
+}
+
+
+@pytest.mark.parametrize("fixture", SERVERS)
+def test_keys_that_scripts_cannot_compare(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Scripts look up operators in pg_catalog, by the type of a value: another operator would choose other rows."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_keys_compared")
+    made.execute(
+        dsn,
+        "CREATE TYPE some_composite AS (a int, b text)",
+        "CREATE TYPE some_enum AS ENUM ('a', 'b')",
+        "CREATE DOMAIN some_domain AS int",
+        "CREATE OPERATOR CLASS some_class FOR TYPE int4 USING btree AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =,"
+        " OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 btint4cmp(int4, int4)",
+    )
+    tail = " DISTRIBUTED BY (v)" if fixture == "gp7_dsn" else ""
+    for table, (kind, key, values) in {**COMPARED, **NOT_COMPARED}.items():
+        made.execute(
+            dsn,
+            f"CREATE TABLE {table} (v int, k {kind}) PARTITION BY LIST ({key}){tail}",
+            *(
+                f"CREATE TABLE {table}_{n} PARTITION OF {table} FOR VALUES IN ('{value}')"
+                for n, value in enumerate(values)
+            ),
+            f"INSERT INTO {table} SELECT g, '{values[0]}' FROM generate_series(1, 9) g",
+        )
+    plan = made.plan_of(dsn, made.EAGER + "merge_lists = 2\n")
+    files = made.written(dsn, tmp_path / "sql", plan)
+    assert {r.table.removeprefix("public.") for r in files.refused} == set(NOT_COMPARED)
+    assert all("its key has column k, whose values" in r.reason for r in files.refused)
+    files.all()
+    for name in files.forward():
+        files.run(f"rollback/{name}")
+    assert len(files.forward()) == len(COMPARED)
