@@ -4,9 +4,10 @@ as they will be.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
-from gpcatalog.migration.introspect import Relation, Table
+from gpcatalog.migration.introspect import ProbeRunner, Relation, Table
 from gpcatalog.migration.introspect import (
     quote_ident_always as quote,
 )  # for partitions: Greenplum 6 accepts few keywords as their names
@@ -111,6 +112,40 @@ def elements(
         )
         then.append(_element(step_.partition, text, units[-1]))
     return now, tuple(then)
+
+
+def templates_lost(
+    table: Table, run_probe: ProbeRunner, derived: Mapping[int, Sequence[str]]
+) -> list[str]:
+    """Greenplum 7: a sentence for each subpartition template that differs from the partitions. The
+    server does not print its storage options, so scripts write it from the partitions.
+
+    derived: by level: the elements for the present partitions
+    """
+    return [
+        f"what distinguishes the subpartition template of level {r['level']} from the partitions: a"
+        " rollback writes it from the partitions"
+        for r in run_probe("migration_template", root=str(table.root.oid))
+        if r["level"] in derived and not _alike(r["element"], derived[r["level"]])
+    ]
+
+
+def _alike(server: str, elements: Sequence[str]) -> bool:
+    """Whether a template has these elements, except for their order and storage.
+
+    >>> _alike("SUBPARTITION TEMPLATE(SUBPARTITION a VALUES ('a'), DEFAULT SUBPARTITION o)",
+    ...     ['DEFAULT SUBPARTITION "o" WITH (appendonly=false)', "SUBPARTITION a VALUES ('a')"])
+    True
+    """
+
+    def parts(text: str) -> list[str]:
+        plain = re.sub(
+            r" WITH \([^()]*\)| TABLESPACE \S+|::[\w ]+|\b(date|timestamp) |[\"\s]", "", text
+        )
+        return sorted(p.strip(",") for p in re.split(r"(?=(?:DEFAULT)?SUBPARTITION)", plain) if p)
+
+    inside = server.partition("(")[2].rpartition(")")[0]
+    return parts(inside) == parts(", ".join(elements))
 
 
 def set_template(table: str, elements: Sequence[str]) -> str:

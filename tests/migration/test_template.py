@@ -70,6 +70,7 @@ def test_unused_subpartitions(fixture: str, request: pytest.FixtureRequest, tmp_
     assert (table.leaves, table.leaves_after) == (20, 15)
     files = made.written(dsn, tmp_path / "sql", plan)
     assert (files.steps, files.refused) == (6, [])
+    assert not any(o.lost for w in files.work for o in w.forward)
     files.run("0000_prepare.sql")  # creates the journal, which has catalog rows of its own
     before = weighed(dsn)
     files.all()
@@ -108,6 +109,27 @@ def test_unused_subpartitions(fixture: str, request: pytest.FixtureRequest, tmp_
         ["E'u", "asia", "other", "usa"]
     )
     files.run("cleanup.sql")
+
+
+def test_a_template_that_differs_from_the_partitions(gp7_dsn: str, tmp_path: Path) -> None:
+    """Greenplum 7 does not print the options of a template: it is written from the partitions, which is announced."""
+    dsn = fresh_database(gp7_dsn, "mig_other_template")
+    by_region(dsn)
+    made.execute(
+        dsn,
+        "ALTER TABLE t SET SUBPARTITION TEMPLATE (SUBPARTITION usa VALUES ('usa'), SUBPARTITION mars VALUES ('mars'))",
+    )
+    lost = (
+        "what distinguishes the subpartition template of level 1 from the partitions: a rollback writes it from the"
+        " partitions"
+    )
+    for name, rules in (
+        ("trimmed", TRIM),
+        ("plain", made.EAGER + 'unpartition_below = "10GB"\n'),
+    ):
+        files = made.written(dsn, tmp_path / name, made.plan_of(dsn, rules))
+        assert files.refused == []
+        assert [o.lost for w in files.work for o in w.forward if lost in o.lost] != [], name
 
 
 @pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])

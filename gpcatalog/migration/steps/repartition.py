@@ -226,19 +226,32 @@ def _marks(live: LiveTable, partition: Relation) -> list[str]:
     return [*found.before, *found.late, *found.after, *targets]
 
 
-def _templates(table: Table) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Subpartition templates, deepest level first, of the newest partition of each level."""
+def template_elements(table: Table) -> dict[int, tuple[str, ...]]:
+    """The elements of the subpartition template of each level, like the partitions below the newest
+    partition of that level. Raises ValueError.
+    """
     newest = {
         r.level: r
         for r in sorted(table.relations.values(), key=lambda r: r.oid)
         if r.has_template and r.level
     }
-    templates = []
-    for _, r in sorted(newest.items(), reverse=True):
-        # the template of a level belongs to the parent of the partitions that get it below them
-        above = table.relations[r.parent] if r.parent else table.root
-        templates.append((above.sql, elements(table, r, (), classic=False)[0]))
-    return tuple(templates)
+    return {level: elements(table, r, (), classic=False)[0] for level, r in newest.items()}
+
+
+def _templates(table: Table) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Subpartition templates, deepest level first, of the newest partition of each level."""
+    found = template_elements(table)
+    above = {
+        r.level: r for r in sorted(table.relations.values(), key=lambda r: r.oid) if r.has_template
+    }
+    # the template of a level belongs to the parent of the partitions that get it below them
+    return tuple(
+        (
+            table.relations[parent].sql if (parent := above[level].parent) else table.root.sql,
+            found[level],
+        )
+        for level in sorted(found, reverse=True)
+    )
 
 
 def _rows_below_columns(live: LiveTable) -> bool:

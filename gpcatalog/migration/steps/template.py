@@ -11,7 +11,7 @@ from gpcatalog.migration.live_table import LiveTable
 from gpcatalog.migration.operations import Context, Operation, WriteContext
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
-from gpcatalog.migration.template_text import elements, set_template
+from gpcatalog.migration.template_text import elements, set_template, templates_lost
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
     Phase,
@@ -84,8 +84,15 @@ def _translate(live: LiveTable, step: op.Reconfigure, run_probe: ProbeRunner) ->
             now,
         )
     root = live.table.root
+    lost = [] if live.classic else templates_lost(live.table, run_probe, {1: now})
     forward = SetTemplate(
-        id=step.id, title=step.explanation, root=root, then=then, was=now, rests_on=step.rests_on
+        id=step.id,
+        title=step.explanation,
+        root=root,
+        then=then,
+        was=now,
+        rests_on=step.rests_on,
+        lost=tuple(lost),
     )
     rollback = SetTemplate(
         id=f"undo-{step.id}", title=f"rollback: {step.explanation}", root=root, then=now, was=then

@@ -26,7 +26,8 @@ from gpcatalog.migration.operations import (
 )
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
-from gpcatalog.migration.steps.repartition import repartition
+from gpcatalog.migration.steps.repartition import Repartition, repartition, template_elements
+from gpcatalog.migration.template_text import templates_lost
 from gpcatalog.migration.traits import copied_traits
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
@@ -271,11 +272,22 @@ def _translate(live: LiveTable, step: op.Unpartition, run_probe: ProbeRunner) ->
         lost=tuple(lost),
     )
     try:
-        return [(forward, repartition(live, forward, run_probe, digest=digest))]
+        return [_with_rollback(live, forward, run_probe, digest=digest)]
     # no rollback is written for a template deeper than one level, or for a bound that is not
     # understood
     except ValueError:
         return [(forward, None)]
+
+
+def _with_rollback(
+    live: LiveTable, forward: Unpartition, run_probe: ProbeRunner, *, digest: str
+) -> tuple[Unpartition, Repartition | None]:
+    """The operation, with what its rollback does not restore, and the rollback."""
+    rollback = repartition(live, forward, run_probe, digest=digest)
+    if rollback is None or live.classic or not live.table.server.greenplum:
+        return forward, rollback
+    lost = templates_lost(live.table, run_probe, template_elements(live.table))
+    return replace(forward, lost=(*forward.lost, *lost)), rollback
 
 
 def _column_orders(live: LiveTable, leaves: list[Relation]) -> list[str]:
