@@ -82,8 +82,8 @@ def settings_text(writer: Writer, request: Request) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-# owners, schemas and tablespaces for which a role needs membership or CREATE
-Needed = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+# owners, schemas, tablespaces and partitions for which a role needs membership, CREATE or SELECT
+Needed = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
 class Folder:
@@ -202,7 +202,10 @@ class Folder:
         owners = dict.fromkeys([root.owner, *(r.owner for r in gone)])
         schemas = dict.fromkeys([root.schema, *(s for c in changes for s in c.schemas())])
         tablespaces = dict.fromkeys(t for c in changes for t in c.tablespaces())
-        return tuple(owners), tuple(schemas), tuple(tablespaces)
+        used = [getattr(c, "default", None) for c in changes]
+        read = [*gone, *(leaf for unit in used if unit is not None for leaf in unit.leaves)]
+        readable = dict.fromkeys(r.sql for r in read if "SELECT" in r.revoked)
+        return tuple(owners), tuple(schemas), tuple(tablespaces), tuple(readable)
 
     def _privileges(self, work: TableMigration) -> str:
         """The statement that stops a file before its first step if the role lacks a privilege."""
@@ -212,7 +215,7 @@ class Folder:
     def _role(self, work: TableMigration) -> list[str]:
         """Which role must run the file, and why."""
         owner = work.context.root.owner
-        owners, schemas, tablespaces = self._needed(work)
+        owners, schemas, tablespaces, readable = self._needed(work)
         others = [o for o in owners if o != owner]
         found = [
             f"Role: run all files of this folder as {owner}, the owner of the table.",
@@ -220,6 +223,7 @@ class Folder:
                 f"It needs USAGE and CREATE on {'schemas' if len(schemas) > 1 else 'schema'}"
                 f" {listed([quote(s) for s in schemas], 5)}"
                 + (f", CREATE on tablespaces {listed(tablespaces, 5)}" if tablespaces else "")
+                + (f", SELECT on {listed(readable, 5)}" if readable else "")
                 + (
                     f", membership in the owners of partitions ({listed(others, 5)})"
                     if others

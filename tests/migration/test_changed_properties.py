@@ -406,9 +406,13 @@ def test_missing_privileges(fixture: str, request: pytest.FixtureRequest, tmp_pa
     # on Greenplum 6, the partitions get the owner of the table
     leaves = [] if fixture == "gp6_dsn" else [f"usual_1_prt_{n}" for n in range(1, 6)]
     made.execute(dsn, *(f"ALTER TABLE {name} OWNER TO mig_other" for name in ("usual", *leaves)))
+    made.execute(dsn, "REVOKE SELECT ON usual_1_prt_1 FROM mig_other")
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
     (script,) = files.forward()
-    assert "USAGE and CREATE on schema public" in (files.folder / script).read_text()
+    assert (
+        "USAGE and CREATE on schema public, SELECT on public.usual_1_prt_1"
+        in (files.folder / script).read_text()
+    )
     was = made.rows_of(dsn, "usual"), _relations(dsn)
     become = "SET SESSION AUTHORIZATION mig_other;\n"
 
@@ -427,6 +431,13 @@ def test_missing_privileges(fixture: str, request: pytest.FixtureRequest, tmp_pa
     assert f"{grant};" in found
     assert "remain, about" not in found
     made.execute(dsn, grant)
+    found = run_as_owner(script)
+    assert "because SELECT was revoked from it: public.usual_1_prt_1" in found
+    assert "remain, about" not in found
+    # the migration that is written after the GRANT has other properties to restore
+    made.execute(dsn, "GRANT SELECT ON usual_1_prt_1 TO mig_other")
+    files = made.written(dsn, tmp_path / "again", made.plan_of(dsn))
+    assert run_as_owner("0000_prepare.sql") == ""
     assert run_as_owner(script) == ""
     was = made.rows_of(dsn, "usual"), _relations(dsn)
     made.execute(dsn, "REVOKE CREATE ON SCHEMA public FROM mig_other")
