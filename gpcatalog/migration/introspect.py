@@ -262,6 +262,8 @@ class Relation:
     # class is not a default one of pg_catalog, its collation differs from that of the column, or its
     # type is composite or reg…
     odd_key: str = ""
+    checks: int = 0  # CHECK constraints; on Greenplum 6, with one for each bound on its path
+    toast: bool = False  # whether it has a TOAST relation
 
     @property
     def split_by_columns(self) -> bool:
@@ -426,6 +428,8 @@ def read(run_probe: ProbeRunner, server: Server, root: int) -> Table | None:
             access_method=r.get("access_method") or "",
             revoked=tuple(r["revoked"].split(",")) if r["revoked"] else (),
             odd_key=r["odd_key"] or "",
+            checks=r["checks"],
+            toast=r["toast"],
         )
     if root not in relations or len(relations) < 2:
         return None

@@ -51,6 +51,7 @@ def _one(live: LiveTable, relation: Relation) -> float:
     shape = Shape(
         Storage(relation.storage) if stored else Storage.HEAP,
         len(table.columns[oid]),
+        toastable=relation.toast,
         indexes=tuple(
             Index(1, constraint=bool(i.constraint_kind), bitmap=i.body.startswith("USING bitmap "))
             for i in table.indexes.get(oid, ())
@@ -59,7 +60,8 @@ def _one(live: LiveTable, relation: Relation) -> float:
         bounds=relation.level,
         not_null=sum(c.not_null for c in table.columns[oid]),
         defaults=traits.count("default"),
-        checks=traits.count("check"),
+        # those of the table, which all of its partitions have; the shape includes those of bounds
+        checks=table.root.checks if live.classic else traits.count("check"),
     )
     return _locks_of_shape(gen.name, shape) + traits.count("trigger") + traits.count("statistics")
 

@@ -35,6 +35,8 @@ SELECT c.oid::int8 AS oid,
        c.relpersistence::text AS persistence,
        COALESCE(pg_catalog.obj_description(c.oid, 'pg_class'), '') AS comment,
        c.relreplident::text AS replica_identity,
+       c.relchecks::int4 AS checks,
+       c.reltoastrelid <> 0 AS toast,
 -- include distribution
        AS distribution,
        CASE below.parkind WHEN 'r' THEN 'range' WHEN 'l' THEN 'list' ELSE '' END AS strategy,
@@ -57,7 +59,7 @@ SELECT c.oid::int8 AS oid,
   FROM tree t
  -- each partition is looked up by itself: joins would scan these catalogs, however few partitions there are
  CROSS JOIN LATERAL (SELECT w.oid, w.relname, w.relnamespace, w.relowner, w.relacl, w.relstorage, w.reloptions, w.reltablespace,
-                            w.relpersistence, w.relreplident, w.relhasoids
+                            w.relpersistence, w.relreplident, w.relhasoids, w.relchecks, w.reltoastrelid
                        FROM pg_catalog.pg_class w WHERE w.oid = t.oid OFFSET 0) c
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   LEFT JOIN LATERAL (SELECT w.* FROM pg_catalog.pg_partition_rule w WHERE w.oid = t.rule OFFSET 0) r ON true

@@ -26,6 +26,8 @@ SELECT c.oid::int8 AS oid, t.parent::int8 AS parent, t.level::int4 AS level,
        c.relpersistence::text AS persistence,
        COALESCE(pg_catalog.obj_description(c.oid, 'pg_class'), '') AS comment,
        c.relreplident::text AS replica_identity,
+       c.relchecks::int4 AS checks,
+       c.reltoastrelid <> 0 AS toast,
        '' AS distribution,
        CASE pt.partstrat WHEN 'r' THEN 'range' WHEN 'l' THEN 'list' WHEN 'h' THEN 'hash' ELSE '' END AS strategy,
        -- PostgreSQL 12 runs the comparison functions of a partition key when it opens the table, as pg_get_partkeydef does: not read

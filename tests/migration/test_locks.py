@@ -40,6 +40,11 @@ CLASSIC = (
     "CREATE TABLE lk_bitmap (id int, d date, b int) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
     " (START (date '2022-01-01') END (date '2022-01-21') EVERY (interval '1 day'))",
     "CREATE INDEX lk_bitmap_b ON lk_bitmap USING bitmap (b)",
+    "CREATE TABLE lk_empty (id int, d date, k text, CONSTRAINT one CHECK (id > -5), CONSTRAINT two CHECK (id > -6))"
+    " DISTRIBUTED BY (id) PARTITION BY RANGE (d) SUBPARTITION BY LIST (k) SUBPARTITION TEMPLATE (SUBPARTITION a VALUES ('a'),"
+    " SUBPARTITION b VALUES ('b')) (START (date '2022-01-01') END (date '2022-01-07') EVERY (interval '1 day'),"
+    " START (date '2022-03-01') END (date '2022-03-10'))",
+    "INSERT INTO lk_empty VALUES (1, '2022-03-05', 'a')",
     "INSERT INTO lk_all (id, d) SELECT g, date '2022-01-01' + g % 6 FROM generate_series(1, 50) g",
     "INSERT INTO lk_default (id, d) SELECT g, date '2022-01-01' + g % 9 FROM generate_series(1, 50) g",
     "INSERT INTO lk_bitmap (id, d) SELECT g, date '2022-01-01' + g % 20 FROM generate_series(1, 50) g",
