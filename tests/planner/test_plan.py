@@ -91,7 +91,7 @@ def check_plan(full: Plan, snapshot: Any) -> None:
                 kind = Family.TIMESTAMP if ":" in (step.lower.value or "") else kind
                 kind = Family.INTEGER if (step.lower.value or "").lstrip("-").isdigit() else kind
                 ends = [interval(parse(u.bound), kind) for u in step.units]
-                assert all(a[1] == b[0] for a, b in itertools.itertools.pairwise(ends))
+                assert all(a[1] == b[0] for a, b in itertools.pairwise(ends))
                 assert interval(parse(step.bound), kind) == (ends[0][0], ends[-1][1])
             elif isinstance(step, DropEmpty):
                 leaves -= len(step.leaves)
