@@ -258,9 +258,7 @@ class Relation:
     split: str | None = ""
     access_method: str = ""  # Greenplum 7: also of roots and intermediates, which store nothing
     revoked: tuple[str, ...] = ()  # privileges that its owner revoked from itself
-    # a column of its key whose values the scripts cannot compare as the server does: its operator
-    # class is not a default one of pg_catalog, its collation differs from that of the column, or its
-    # type is composite or reg…
+    # a column of its key whose values the scripts cannot compare as the server does, see odd_key.part
     odd_key: str = ""
     checks: int = 0  # CHECK constraints; on Greenplum 6, with one for each bound on its path
     toast: bool = False  # whether it has a TOAST relation

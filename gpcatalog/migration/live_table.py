@@ -297,8 +297,8 @@ class LiveTable:
         if relation.odd_key:
             raise Refusal(
                 f"its key has column {relation.odd_key}, whose values the scripts could not compare"
-                " as the server does: an operator class that is not a default one of pg_catalog, a"
-                " collation that differs from the column's, or a composite or reg… type"
+                " as the server does: its type or operator class is not of pg_catalog, or composite"
+                " or reg…, or a range does not use its default operator class or collation"
             )
         return tuple(quote_ident_always(column) for column in relation.key)
 

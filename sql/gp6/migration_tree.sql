@@ -49,8 +49,8 @@ SELECT c.oid::int8 AS oid,
           JOIN pg_catalog.pg_type y ON y.oid = a.atttypid
           JOIN pg_catalog.pg_opclass o ON o.oid = below.parclass[k]
          -- 11: pg_catalog; 2249: record
-         WHERE o.opcnamespace <> 11 OR NOT o.opcdefault OR o.opcintype = 2249
-            OR (y.typnamespace = 11 AND y.typname::text LIKE 'reg%')) AS odd_key,
+         WHERE o.opcnamespace <> 11 OR o.opcintype = 2249 OR (y.typnamespace = 11 AND y.typname::text LIKE 'reg%')
+            OR (below.parkind = 'r' AND NOT o.opcdefault)) AS odd_key,
        (SELECT pg_catalog.json_object_agg(a.attname, a.attacl::text ORDER BY a.attnum)::text FROM pg_catalog.pg_attribute a
          WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL AND NOT a.attisdropped) AS column_grants,
        c.relhasoids AS has_oids,

@@ -124,6 +124,7 @@ BOUNDS = {
         ("d", "PARTITION a END (date '2020-02-01')"),
         ("k", "PARTITION a END (10), PARTITION c START (20), DEFAULT PARTITION other"),
     ],
+    ids=["three", "one", "with_default"],
 )
 def test_storage_of_partitions_without_an_end(
     fixture: str, key: str, partitions: str, request: pytest.FixtureRequest, tmp_path: Path

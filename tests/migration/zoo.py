@@ -75,13 +75,6 @@ GREENPLUM = {
         " (PARTITION a VALUES (0), PARTITION b VALUES (1), PARTITION c VALUES (2), PARTITION d VALUES (3, 4), PARTITION n VALUES (NULL))",
         "INSERT INTO lists (id) SELECT i FROM generate_series(1, 20) i",
     ],
-    "list_pairs": [  # all partitions below each one are merged
-        "CREATE TABLE list_pairs (id int, d date, v text, k char(1) NOT NULL) DISTRIBUTED BY (id) PARTITION BY LIST (v)"
-        " SUBPARTITION BY LIST (k) SUBPARTITION TEMPLATE (SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b'))"
-        " (PARTITION x VALUES ('x'), PARTITION y VALUES ('y'))",
-        "INSERT INTO list_pairs SELECT i, date '2020-01-01', CASE i % 3 WHEN 0 THEN 'x' ELSE 'y' END, CASE i % 5 WHEN 0 THEN 'a' ELSE 'b' END"
-        " FROM generate_series(1, 70) i",
-    ],
 }
 
 
