@@ -428,7 +428,8 @@ def test_reasons_name_the_object(
         ]
         assert tables["level"] in changed(tables.values())
         note = "One level of partitions is removed (flatten), and the leaves stay as they are:"
-        assert f"{note} public.level." in result.plan.notes
+        accepted = "Rows that this level rejects are accepted afterwards."
+        assert f"{note} public.level. {accepted}" in result.plan.notes
         (lost,) = [lines for name, lines in result.losses() if name == "public.used"]
         assert lost == [
             "comment on 1 of 3 partitions: it becomes the comment of the whole new partition"
