@@ -104,6 +104,10 @@ class LiveTable:
         self.growth = growth
         self.slots = slots
         self.classic = table.server.classic_partitions
+        # parents of partitions of which one starts EXCLUSIVE
+        self.exclusive = {
+            r.parent for r in table.relations.values() if self.classic and "EXCLUSIVE" in r.bound
+        }
         root = table.root
         columns = table.columns[root.oid]
         self.context = Context(

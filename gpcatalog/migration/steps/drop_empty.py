@@ -35,7 +35,7 @@ from gpcatalog.migration.writer import (
     literal,
     lock_from_readers,
 )
-from gpcatalog.model.bounds import parse
+from gpcatalog.model.bounds import Bound, parse
 from gpcatalog.model.quantity import plural
 from gpcatalog.planner import operations as op
 
@@ -133,12 +133,29 @@ def _refuse_last(live: LiveTable, units: Sequence[Relation], parent: Relation) -
     """Raise Refusal for a partition that a rollback could not add again on Greenplum 6. It adds
     the highest partition first.
     """
+    if parent.oid not in live.exclusive:
+        return
     children = live.table.children(parent.oid)
     staying = [parse(c.bound) for c in children if c.oid not in live.dropped]
     gone = [parse(u.bound) for u in units]
+    near_staying, near_all = _by_ends(staying), _by_ends([*staying, *gone])
     for u, bound in zip(units, gone, strict=True):
-        if why := rejected_as_overlap(bound, staying, [*staying, *gone]):
+        ends = [end[0].value for end in (bound.lower, bound.upper) if end]
+        below, above = (
+            [o for value in ends for o in near.get(value, ())] for near in (near_staying, near_all)
+        )
+        if why := rejected_as_overlap(bound, below, above):
             raise Refusal(f"{u.name} {why}")
+
+
+def _by_ends(bounds: Sequence[Bound]) -> dict[str, list[Bound]]:
+    """The bounds that start or end at each value."""
+    found: dict[str, list[Bound]] = {}
+    for b in bounds:
+        for end in (b.lower, b.upper):
+            if end:
+                found.setdefault(end[0].value, []).append(b)
+    return found
 
 
 def _created_again(

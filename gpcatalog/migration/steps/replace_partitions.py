@@ -279,17 +279,24 @@ class _Replacement:
 
         Raises Refusal.
         """
-        children = self.table.children(self.parent.oid)
-        if not any("EXCLUSIVE" in c.bound for c in children):
+        if self.parent.oid not in self.live.exclusive:
             return
+        children = self.table.children(self.parent.oid)
         siblings = [parse(c.bound) for c in children]
         bounds = [parse(u.bound) for u in self.units]
         # a rollback adds the highest one first if one starts EXCLUSIVE
         downwards = any(not b.lower_inclusive for b in bounds)
+        # of thousands of partitions, only those that end or start at the same values are compared
+        values = {end[0].value for b in bounds for end in (b.lower, b.upper) if end}
+        near = [
+            (c.oid, b)
+            for c, b in zip(children, siblings, strict=True)
+            if any(end and end[0].value in values for end in (b.lower, b.upper))
+        ]
         # partitions that the plan drops may be there or not
         for dropped in (set(), self.live.dropped):
             going = {u.oid for u in self.units} | dropped
-            staying = [parse(c.bound) for c in children if c.oid not in going]
+            staying = [b for oid, b in near if oid not in going]
             if why := rejected_as_overlap(parse(self.text), staying, staying):
                 raise Refusal(f"{self.units[0].name} {why}")
             for n, u in enumerate(self.units):
