@@ -277,6 +277,7 @@ def load(work: Statements, folders: Sequence[Folder], relations: Path, owners: P
             folder.file,
             _FILES,
             longest=LINE,
+            plain=True,
         )
     do(
         "CREATE TABLE file_number (tablespace UINTEGER, content SMALLINT, temp UTINYINT, node"

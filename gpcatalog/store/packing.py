@@ -34,10 +34,23 @@ def _form(column: str) -> str:
     """
     runs, between = f"{column}_runs", f"{column}_between"
     return (
-        f"CASE WHEN {runs} IS NULL THEN replace({column}, '%', '%%') ELSE"
-        f" array_to_string(list_transform(range(len({between})), lambda i: replace({between}[i +"
+        f"array_to_string(list_transform(range(len({between})), lambda i: replace({between}[i +"
         f" 1], '%', '%%') || CASE WHEN i >= len({runs}) THEN '' WHEN {runs}[i + 1] LIKE '0_%' THEN"
-        f" '%0' || length({runs}[i + 1]) || 'd' ELSE '%d' END), '') END"
+        f" '%0' || length({runs}[i + 1]) || 'd' ELSE '%d' END), '')"
+    )
+
+
+def _forms(column: str) -> str:
+    """SELECT of the form of each mask, for masks with few and short numbers. A mask is a text with 1
+    instead of the digits 2 to 9: its texts have one form, and there are few masks.
+    """
+    return (
+        f"SELECT {column}_mask, {_form(column)} AS {column}_form FROM (SELECT *,"
+        f" regexp_extract_all({column}_mask, '[0-9]+') AS {column}_runs,"
+        f" string_split_regex({column}_mask, '[0-9]+') AS {column}_between"
+        f" FROM (SELECT DISTINCT {column}_mask FROM masked))"
+        f" WHERE len({column}_runs) <= {_NUMBERS[column]}"
+        f" AND len(list_filter({column}_runs, lambda r: length(r) > {_LONGEST})) = 0"
     )
 
 
@@ -45,26 +58,27 @@ def pack(columns: list[str]) -> str:
     """SELECT over `relation` with the given columns that returns the rows of the packed table,
     sorted so that similar rows are adjacent.
     """
-    runs, split, out = [], [], []
+    texts = [column for column in columns if column in _NUMBERS]
+    masks = "".join(f", translate({c}, '23456789', '11111111') AS {c}_mask" for c in texts)
+    forms = "".join(f", {c}_forms AS ({_forms(c)})" for c in texts)
+    joins = "".join(f" LEFT JOIN {c}_forms USING ({c}_mask)" for c in texts)
+    runs = "".join(
+        f", CASE WHEN {c}_form IS NOT NULL THEN regexp_extract_all({c}, '[0-9]+') END AS {c}_runs"
+        for c in texts
+    )
+    out = []
     for column in columns:
         if column not in _NUMBERS:
             out.append(f'"{column}"')
             continue
-        runs.append(f"regexp_extract_all({column}, '[0-9]+') AS {column}_all")
-        few = (
-            f"len({column}_all) <= {_NUMBERS[column]} AND len(list_filter({column}_all, lambda r:"
-            f" length(r) > {_LONGEST})) = 0"
-        )
-        split.append(f"CASE WHEN {few} THEN {column}_all END AS {column}_runs")
-        split.append(f"string_split_regex({column}, '[0-9]+') AS {column}_between")
-        out.append(f"{_form(column)} AS {column}_form")
+        out.append(f"coalesce({column}_form, replace({column}, '%', '%%')) AS {column}_form")
         out += [
             f"coalesce({column}_runs[{n}]::BIGINT, 0) AS {name}"
             for n, name in enumerate(_numbers(column), 1)
         ]
-    inner = f"SELECT *, {', '.join(runs)} FROM relation"
     return (
-        f"SELECT {', '.join(out)} FROM (SELECT *, {', '.join(split)} FROM ({inner})) ORDER BY root,"
+        f"WITH masked AS MATERIALIZED (SELECT *{masks} FROM relation){forms}"
+        f" SELECT {', '.join(out)} FROM (SELECT *{runs} FROM masked{joins}) ORDER BY root,"
         " level, oid"
     )
 

@@ -59,6 +59,10 @@ _SEALED: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
+# rows that one thread works on; DuckDB's default of 122,880 is more than most databases have leaves
+_ROWS_PER_THREAD = 8192
+
+
 def _csv(value: Any) -> str:
     """One CSV field: NULL is an empty field, all other values are quoted."""
     if value is None:
@@ -94,7 +98,9 @@ class Writer(Statements):
                 },
             )
             self._memory = Memory(self._db)
-            self._db.execute(f"ATTACH {sql_path(self.scratch('work'))} AS w")
+            self._db.execute(
+                f"ATTACH {sql_path(self.scratch('work'))} AS w (ROW_GROUP_SIZE {_ROWS_PER_THREAD})"
+            )
             self._db.execute("USE w")
             self._db.execute("PRAGMA disable_checkpoint_on_shutdown")  # the work file is removed
             self._db.execute(

@@ -91,18 +91,25 @@ class Statements:
             self._db.interrupt()
 
     def load_csv(
-        self, statement: str, file: Path, columns: dict[str, str], *, longest: int = 16 << 20
+        self,
+        statement: str,
+        file: Path,
+        columns: dict[str, str],
+        *,
+        longest: int = 16 << 20,
+        plain: bool = False,
     ) -> None:
         """Run `statement` (an INSERT); `{csv}` is replaced by the rows of a CSV file in the format
         of PostgreSQL's COPY.
 
         longest: maximum bytes of a line; this part of the file is in memory, and at least 4 MB
+        plain: no field contains a quote or a line break, so that several threads can read the file
         """
         shape = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
         source = (
             f"read_csv('{str(file).replace(chr(39), chr(39) * 2)}', columns={{{shape}}},"
             " header=false, delim=',', quote='\"', escape='\"', "
-            "nullstr='', allow_quoted_nulls=false, auto_detect=false, parallel=false,"
+            f"nullstr='', allow_quoted_nulls=false, auto_detect=false, parallel={plain},"
             f" max_line_size={longest}, buffer_size={max(4 << 20, longest)}, "
             "new_line='\\n')"  # not detected automatically: a name can contain a carriage return
         )
