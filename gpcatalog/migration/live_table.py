@@ -299,11 +299,7 @@ class LiveTable:
         if not relation.split_by_columns:
             raise Refusal("its key is an expression")
         if relation.odd_key:
-            raise Refusal(
-                f"its key has column {relation.odd_key}, whose values the scripts could not compare"
-                " as the server does: its type or operator class is not of pg_catalog, or composite"
-                " or reg…, or a range does not use its default operator class or collation"
-            )
+            raise Refusal(op.no_comparison(relation.odd_key))
         return tuple(quote_ident_always(column) for column in relation.key)
 
     def parent_of(self, relations: list[Relation]) -> Relation:

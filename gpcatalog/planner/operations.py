@@ -231,6 +231,18 @@ def no_exchange_with_check(name: str) -> str:
     )
 
 
+KEY_NOT_COMPARED = "key that cannot be compared"  # fact of a table: a column of a key
+
+
+def no_comparison(column: str) -> str:
+    """Why partitions cannot be exchanged below a key with this column."""
+    return (
+        f"its key has column {column}, whose values the scripts could not compare as the server"
+        " does: its type or operator class is not of pg_catalog, or composite or reg…, or a range"
+        " does not use its default operator class or collation"
+    )
+
+
 NO_FLATTEN = "Greenplum 6 cannot remove a level of a table; the table would have to be rebuilt"
 
 

@@ -10,3 +10,4 @@ UNION ALL
 UNION ALL
 -- include partition_rows
 -- include partition_keys_below
+-- include odd_key_facts

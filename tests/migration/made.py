@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import psycopg
 
 from gpcatalog.commands import migrate as command
@@ -36,13 +37,21 @@ storage = "keep"
 """
 
 
-def plan_of(dsn: str, rules: str = EAGER, *, clients: bool = False) -> Plan:
-    """Take a snapshot of a database and plan it; return the plan as read from its file. clients: whether to run queries of clients."""
+def plan_of(dsn: str, rules: str = EAGER, *, clients: bool = False, without: str = "") -> Plan:
+    """Take a snapshot of a database and plan it; return the plan as read from its file.
+
+    clients: whether to run queries of clients
+    without: a fact about tables that the snapshot does not have, like one of an older version
+    """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "policy.toml"
         file.write_text(rules)
         with connect(dsn) as session:
             path = collect(session, Path(folder) / "now.gpcatalog", clients=clients)
+        if without:
+            with duckdb.connect(str(path)) as db:
+                db.execute("DELETE FROM partition_fact WHERE fact = ?", [without])
+                assert db.fetchone() != (0,)
         with Snapshot(path) as snapshot:
             planned = planning.make(
                 snapshot, policy.read(file), planning.Request(policy.read(file).limits)

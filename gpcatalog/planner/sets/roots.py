@@ -19,7 +19,12 @@ from gpcatalog.model.bounds import (
 )
 from gpcatalog.model.properties import of_facts
 from gpcatalog.planner.costs import RootShape
-from gpcatalog.planner.operations import CHECK_NOT_VALID, no_exchange_with_check
+from gpcatalog.planner.operations import (
+    CHECK_NOT_VALID,
+    KEY_NOT_COMPARED,
+    no_comparison,
+    no_exchange_with_check,
+)
 from gpcatalog.planner.policy import Policy, ResolvedPolicy, interval_days, resolve_policy, rule_key
 from gpcatalog.planner.sets.arrays import SLOTS
 from gpcatalog.store.snapshot import Snapshot
@@ -210,6 +215,8 @@ def _table_obstacles(root: Root, *, classic: bool) -> None:
         )
     elif CHECK_NOT_VALID in facts:
         root.reason = no_exchange_with_check(facts[CHECK_NOT_VALID][0][1])
+    elif KEY_NOT_COMPARED in facts:
+        root.reason = no_comparison(facts[KEY_NOT_COMPARED][0][1])
     elif "other schema" in facts:
         place = facts["other schema"][0][1]
         root.reason = (
@@ -246,6 +253,7 @@ _OF_EXCHANGES = {
     "publication of all tables",
     "publication of its schema",
     "index that is not valid",
+    KEY_NOT_COMPARED,
 }
 """Facts that prevent merges, but not DETACH PARTITION or DROP TABLE."""
 
