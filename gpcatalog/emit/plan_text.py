@@ -33,19 +33,17 @@ def _line(out: Console, words: str) -> None:
     out.print(Padding(text(words), (0, 0, 0, 2)))
 
 
-def _what(t: TablePlan) -> str:
+def _steps(t: TablePlan) -> dict[str, str]:
+    """The cells of a table in the columns that only some plans have, by heading."""
     if t.alone:
-        return "no change"
-    parts = [
-        f"{count(n)} {word}"
-        for n, word in ((t.merges, "merged"), (t.converted, "conv."), (t.dropped, "dropped"))
-        if n
-    ]
-    if not parts and t.leaves_after != t.leaves:
-        parts = ["rebuilt"]
-    elif not parts and t.rows_after != t.rows:
-        parts = ["level removed"]
-    return ", ".join(parts) or "no change"
+        return {}
+    numbers = {"merged": t.merges, "converted": t.converted, "dropped": t.dropped}
+    found = {heading: count(n) for heading, n in numbers.items() if n}
+    if not found and t.leaves_after != t.leaves:
+        found["other"] = "rebuilt"
+    elif not found and t.rows_after != t.rows:
+        found["other"] = "level removed"
+    return found
 
 
 def _totals(plan: Plan, tables: list[TablePlan], out: Console) -> None:
@@ -123,23 +121,24 @@ def _times(plan: Plan, out: Console) -> None:
 
 def _tables(tables: list[TablePlan], files: str, out: Console) -> None:
     touched = changed(tables)
+    steps = [_steps(t) for t in touched[:TABLES_SHOWN]]
+    some = [h for h in ("merged", "converted", "dropped", "other") if any(h in s for s in steps)]
     rows = [
         (
             f"{t.schema}.{t.table}",
             f"{count(t.leaves)} → {count(t.leaves_after)}",
             f"{count(t.files)} → {count(t.files_after)}",
             size(t.rewrite),
-            _what(t),
+            *(cells.get(heading, "") for heading in some),
         )
-        for t in touched[:TABLES_SHOWN]
+        for t, cells in zip(touched, steps, strict=False)
     ]
     _heading(out, "Tables by saved leaves")
     if not rows:
         _line(out, "no table changes")
     else:
-        out.print(
-            Padding(table("", ("table", "leaves", files, "rewrite", "steps"), rows), (0, 0, 0, 2))
-        )
+        heads = ("table", "leaves", files, "rewrite", *some)
+        out.print(Padding(table("", heads, rows), (0, 0, 0, 2)))
     if len(touched) > TABLES_SHOWN:
         _line(out, f"and {count(len(touched) - TABLES_SHOWN)} more; --format json lists all")
 

@@ -447,10 +447,10 @@ def axis(term: Term, kind: Family) -> int:
         if number != number.to_integral_value():
             raise ValueError(f"{term.value} is not a whole number")
         if number.adjusted() > 20:  # never written out: 1e999999 would have a million digits
-            raise ValueError(f"{term.value} does not fit into 64 bits")
+            raise ValueError(f"{term.value} is beyond the numbers that gpcatalog can order")
         integer = int(number)
         if not MINUS_INFINITY < integer < INFINITY:
-            raise ValueError(f"{integer} does not fit into 64 bits")
+            raise ValueError(f"{term.value} is beyond the numbers that gpcatalog can order")
         return integer
     raise ValueError(f"values of type {kind} have no order that gpcatalog knows")
 
