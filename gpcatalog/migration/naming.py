@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from gpcatalog.migration.predicates import Refusal
-from gpcatalog.model.names import NAMEDATALEN, cut
+from gpcatalog.model.names import NAMEDATALEN, cut, shortened
 
 
 def index_name(old_leaf: str, index: str, new_leaf: str, used_names: set[str]) -> str:
@@ -22,7 +22,7 @@ def index_name(old_leaf: str, index: str, new_leaf: str, used_names: set[str]) -
     )
     for n in range(1, 10_000):
         tail = cut(rest if n == 1 else f"{cut(rest, 30)}_{n}", 40)
-        name = cut(new_leaf, NAMEDATALEN - len(tail.encode())) + tail
+        name = shortened(new_leaf, NAMEDATALEN - len(tail.encode())) + tail
         if name not in used_names:
             used_names.add(name)
             return name

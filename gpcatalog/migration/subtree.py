@@ -16,7 +16,7 @@ from gpcatalog.migration.introspect import (
 )
 from gpcatalog.migration.operations import IntermediatePartition, PathStep, Unit
 from gpcatalog.migration.predicates import Refusal
-from gpcatalog.model.names import NAMEDATALEN, cut
+from gpcatalog.model.names import NAMEDATALEN, cut, shortened
 
 
 class SubtreeChanged(Exception):
@@ -139,7 +139,7 @@ def child_name(
     )
     for n in range(1, 10_000):
         tail = cut(rest if n == 1 else f"{cut(rest, 30)}_{n}", 40)
-        found = cut(parent, NAMEDATALEN - len(tail.encode())) + tail
+        found = shortened(parent, NAMEDATALEN - len(tail.encode())) + tail
         if found not in used_names:
             used_names.add(found)
             return found

@@ -8,6 +8,7 @@ import functools
 import itertools
 import re
 import unicodedata
+import zlib
 from collections.abc import Iterable, Sequence
 
 from gpcatalog.errors import CatalogError, Exit
@@ -189,11 +190,24 @@ def split_name(text: str) -> tuple[str, str]:
     return schema, name
 
 
+def shortened(name: str, limit: int) -> str:
+    """A name with at most `limit` bytes. If it is longer, it ends with four digits computed from
+    the whole name, so that names with the same beginning remain different; below ten bytes, it is
+    only truncated.
+
+    >>> shortened("t", 10), shortened("t" * 70, 10), shortened("t" * 69 + "u", 10)
+    ('t', 'ttttt_a5a2', 'ttttt_9534')
+    """
+    if len(name.encode()) <= limit or limit < 10:
+        return cut(name, max(limit, 0))
+    return f"{cut(name, limit - 5)}_{zlib.crc32(name.encode()) & 0xFFFF:04x}"
+
+
 def relation_name(
     parent: str, level: int, partition: str, *, classic: bool, used_names: set[str]
 ) -> str:
     """Name of a new partition's relation: parent_LEVEL_prt_NAME on Greenplum 6, parent_NAME on
-    other servers. The part of the parent is truncated.
+    other servers. The part of the parent is shortened: by the server itself on Greenplum 6.
 
     >>> relation_name("t" * 70, 1, "p2024m01", classic=True, used_names=set())[-19:]
     'tttt_1_prt_p2024m01'
@@ -204,7 +218,8 @@ def relation_name(
     for n in itertools.count(1):
         number = "" if n == 1 else f"_{n}"
         end = cut(tail, NAMEDATALEN - len(number)) + number
-        name = cut(parent, NAMEDATALEN - len(end.encode())) + end
+        most = NAMEDATALEN - len(end.encode())
+        name = (cut(parent, most) if classic else shortened(parent, most)) + end
         if name not in used_names:
             return name
     raise AssertionError("there are no free numbers for new relations")

@@ -14,10 +14,21 @@ Traits = Mapping[tuple[str, str], str]
 "'x'::text".
 """
 
-HEAP_OPTIONS = ("fillfactor", "parallel_workers", "toast_tuple_target", "user_catalog_table")
-"""Storage options that append-optimized tables do not support (tested on Greenplum 7.0.0; 6.25.3
-accepts and ignores them).
-"""
+
+_HEAP_OPTIONS = ("fillfactor", "parallel_workers", "toast_tuple_target", "user_catalog_table")
+
+
+def of_heap(option: str) -> bool:
+    """Whether append-optimized tables do not support a storage option, such as "fillfactor=80", or
+    accept and do not store it (tested on Greenplum 6.25.3 and 7.0.0).
+
+    >>> of_heap("fillfactor=80"), of_heap("autovacuum_enabled"), of_heap("compresslevel")
+    (True, True, False)
+    """
+    return option.partition("=")[0] in _HEAP_OPTIONS or option.startswith(
+        ("autovacuum_", "log_autovacuum_", "vacuum_")
+    )
+
 
 # if these differ, the newest partition determines how its rows are stored and sampled
 _NEWEST = ("storage", "compression", "options", "toast options")
@@ -241,7 +252,7 @@ def converted(
     found = [
         f"storage option {o}: {storage} does not support it"
         for o in options.split(", ")
-        if o.partition("=")[0] in HEAP_OPTIONS
+        if of_heap(o)
     ]
     if key in traits:
         found.append(f"options of the TOAST table: {storage} does not support them")

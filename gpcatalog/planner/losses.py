@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from gpcatalog.model.properties import FACT, Properties
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.traits import (
-    HEAP_OPTIONS,
     TraitConflict,
     Traits,
     converted,
     index_properties_lost,
     merged,
+    of_heap,
     privileges_lost,
     replaced,
 )
@@ -65,15 +65,13 @@ def possible(reader: Reader, plans: Sequence[TablePlan]) -> set[int]:
     with a leaf that has storage options that only heap tables support.
     """
     rows = reader.snapshot.rows("SELECT DISTINCT root, options FROM relation WHERE options <> ''")
-    of_heap = {
-        row["root"]
-        for row in rows
-        if any(o.partition("=")[0] in HEAP_OPTIONS for o in row["options"].split(", "))
+    with_options = {
+        row["root"] for row in rows if any(of_heap(o) for o in row["options"].split(", "))
     }
     return {
         root.index
         for root in reader.roots
-        if FACT in root.facts or (plans[root.index].converted and root.oid in of_heap)
+        if FACT in root.facts or (plans[root.index].converted and root.oid in with_options)
     }
 
 

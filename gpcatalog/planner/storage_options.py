@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gpcatalog.model.storage import Storage
-from gpcatalog.model.traits import HEAP_OPTIONS
+from gpcatalog.model.traits import of_heap
 
 _DEFAULTS = {"checksum": "true", "blocksize": "32768", "compresslevel": "0"}
 """Defaults of append-optimized storage."""
@@ -72,7 +72,7 @@ def target_options(options: str, storage: Storage, *, classic: bool) -> dict[str
             for k, v in found.items()
             if k not in ("compresstype", "compresslevel", "blocksize", "checksum")
         }
-    found = {k: v for k, v in found.items() if k not in HEAP_OPTIONS}
+    found = {k: v for k, v in found.items() if not of_heap(k)}
     if storage is Storage.AO_ROW and found.get("compresstype") == "rle_type":
         found |= {
             "compresstype": "zlib",

@@ -33,6 +33,13 @@ def above(relations: Mapping[int, tuple[int, str]], oid: int) -> set[int]:
     return found
 
 
+def _depends(fact: str, detail: str, name: str) -> str:
+    """One object that depends on the partition of this name."""
+    if fact == "needed by another object":
+        return printable(f"{detail}, which needs {name}")
+    return printable(f"{fact} {detail} of {name}")
+
+
 def first_dependent(root: Root, relations: Mapping[int, tuple[int, str]], oid: int) -> str:
     """Return the first object that depends on a partition or on one below it, with the name of the
     latter; empty if there is none.
@@ -42,14 +49,14 @@ def first_dependent(root: Root, relations: Mapping[int, tuple[int, str]], oid: i
     for fact in DEPENDENT_FACTS:
         for one, detail in root.facts.get(fact, ()):
             if oid in above(relations, one):
-                return printable(f"{fact} {detail} of {relations[one][1]}")
+                return _depends(fact, detail, relations[one][1])
     return ""
 
 
 def _dependents(reader: Reader, roots: list[Root]) -> str:
     """The first objects that depend on partitions of these tables, and the number of the others."""
     found = {
-        (one, f"{fact} {detail}"): root.oid
+        (one, fact, detail): root.oid
         for root in roots
         for fact in DEPENDENT_FACTS
         for one, detail in root.facts.get(fact, ())
@@ -61,13 +68,13 @@ def _dependents(reader: Reader, roots: list[Root]) -> str:
         r["oid"]: r["name"]
         for r in (
             reader.snapshot.rows(
-                f"SELECT oid, name FROM relation WHERE oid IN ({marks})", [one for one, _ in shown]
+                f"SELECT oid, name FROM relation WHERE oid IN ({marks})", [one for one, *_ in shown]
             )
             if shown
             else ()
         )
     }
-    texts = [printable(f"{what} of {names.get(one, 'a partition')}") for one, what in shown]
+    texts = [_depends(fact, what, names.get(one, "a partition")) for one, fact, what in shown]
     return listed(texts + [""] * (len(found) - len(texts)), OBJECTS_SHOWN)
 
 

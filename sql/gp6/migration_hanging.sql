@@ -1,6 +1,6 @@
 -- Objects that depend on some partitioned tables or their partitions and would be lost or block a migration, as in `partition_facts`.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_depend, pg_shdepend, pg_rewrite, pg_trigger, pg_constraint, pg_partition, pg_partition_rule, pg_type, pg_index, pg_attribute, pg_default_acl; opens no table
+-- locks: AccessShareLock on pg_depend, pg_shdepend, pg_rewrite, pg_trigger, pg_constraint, pg_partition, pg_partition_rule, pg_type, pg_index, pg_attribute, pg_attrdef, pg_class, pg_default_acl; opens no table
 -- cost: one index lookup per partition and catalog, and one scan of pg_depend
 WITH tree AS (
     SELECT c.oid, c.oid AS root FROM pg_catalog.pg_class c WHERE c.oid IN ({roots})
