@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from gpcatalog.effects.types import Types
 
 
-def default_names(value: exp.Expression) -> int:
-    """Number of objects that a default names and depends on: sequences, in the first argument of
-    nextval('…') and other functions. A name that is cast to text is not a constant of a sequence.
+def constant_names(value: exp.Expression) -> set[str]:
+    """The names of sequences in the first argument of nextval('…') and similar functions, as they
+    are written. A name that is cast to text is not a constant of a sequence.
     """
     found = set()
     for call in value.find_all(exp.Anonymous):
@@ -37,7 +37,12 @@ def default_names(value: exp.Expression) -> int:
             inner = inner.this
         if isinstance(inner, exp.Literal) and inner.is_string:
             found.add(str(inner.this))
-    return len(found)
+    return found
+
+
+def default_names(value: exp.Expression) -> int:
+    """Number of objects that a default names and depends on."""
+    return len(constant_names(value))
 
 
 def with_default(

@@ -25,6 +25,7 @@ from gpcatalog.effects.refused_tables import (
     refused_table,
 )
 from gpcatalog.effects.ties import names_are_written
+from gpcatalog.effects.view_sequences import owned_sequences
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -189,7 +190,9 @@ def _drop(state: SchemaState, tree: exp.Expression) -> str:
             continue
         if kind != table.kind:
             return f"{table.title} is a {table.kind.lower()}"
-        found += [(t.schema, t.name) for t in (table, *state.partitions_of(table))]
+        for one in (table, *state.partitions_of(table)):
+            found.append((one.schema, one.name))
+            found += [key for key, _, sure in owned_sequences(state, one) if sure]
     return "" if cascades(tree) else _depends(state, found)
 
 

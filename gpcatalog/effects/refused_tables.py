@@ -20,6 +20,7 @@ from gpcatalog.effects.refused_partitions import add_partition, attach, bound_pr
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.renames import too_long
 from gpcatalog.effects.ties import names_are_written
+from gpcatalog.effects.view_sequences import owned_sequences
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -366,7 +367,12 @@ def _drop_column(
     if str(action.args.get("behavior") or "") == "CASCADE":
         return ""
     view = _view_of_column(state, table, name)
-    return f"view {view} depends on column {name}" if view else ""
+    if view:
+        return f"view {view} depends on column {name}"
+    for key, column, sure in owned_sequences(state, table):
+        for one, _ in state.ties.reading(state, key) if sure and column == name else ():
+            return f"view {one[1]} depends on sequence {key[1]} of column {name}"
+    return ""
 
 
 def _partitions_by(table: Table, name: str) -> bool:

@@ -40,6 +40,21 @@ def _taken(state: Names, table: Table, name: str) -> bool:
     )
 
 
+def may_own_sequence(table: Table, name: str) -> bool:
+    """Whether a serial or identity column of a table may own the sequence of this name, which has a
+    number at the end if a shorter name was taken when the column was added.
+    """
+    if name in table.sequence_names:
+        return True
+    base = name.rstrip("0123456789")
+    if base == name:
+        return False
+    label = f"seq{name.removeprefix(base)}"
+    return base in table.former_sequences or any(
+        c.serial and object_name(table.name, c.name, label) == name for c in table.columns
+    )
+
+
 def unused(is_taken: Callable[[str], bool], first: str, second: str, label: str) -> str:
     """The first of first_second_label, …_label1, … that is not taken."""
     number = 0

@@ -55,6 +55,11 @@ class Ties:
         for relation in reads:
             self.views.setdefault(relation, {})[view] = columns
 
+    def read_sequences(self, view: Name, sequences: frozenset[Name]) -> None:
+        """Record the sequences that a new view names."""
+        for sequence in sequences:
+            self.views.setdefault(sequence, {})[view] = frozenset()
+
     def forget_columns(self, relation: Name) -> None:
         """Remove the columns known for the views of a relation, because one of its columns was
         renamed.

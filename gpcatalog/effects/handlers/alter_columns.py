@@ -21,7 +21,7 @@ from gpcatalog.effects.handlers.sequences import (
     named_sequences,
     note_defaults,
 )
-from gpcatalog.effects.handlers.views import doubt_views
+from gpcatalog.effects.handlers.views import VIEWS, doubt_views
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.outer_dependencies import (
     FOREIGN,
@@ -33,6 +33,7 @@ from gpcatalog.effects.outer_dependencies import (
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.rewrites import ENCODINGS, NEW_COLUMN, by_new_column, by_type
 from gpcatalog.effects.ties import keys_of_partitions
+from gpcatalog.effects.view_sequences import owned_sequences
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -171,8 +172,8 @@ def _drop_owned(state: SchemaState, table: Table, name: str, effect: Effect) -> 
             del table.owners[sequence]
             drop_sequence(state, sequence, effect)
             note_defaults(state, effect)
-            if doubt_views(state, {sequence}, "views dropped by CASCADE"):
-                effect.add_unknown("views dropped by CASCADE")
+            if doubt_views(state, {sequence}, VIEWS):
+                effect.add_unknown(VIEWS)
 
 
 def _keeping(
@@ -217,8 +218,9 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
         effect.minor.append("constraints of domains")
     if cascade and state.views:  # views can read a partition
         names |= {(p.schema or table.schema, p.name) for p in table.relations()}
-    if cascade and doubt_views(state, names, "views dropped by CASCADE"):
-        effect.add_unknown("views dropped by CASCADE")
+        names |= {key for key, of, _ in owned_sequences(state, table) if of in ("", name)}
+    if cascade and doubt_views(state, names, VIEWS):
+        effect.add_unknown(VIEWS)
     for one in family if cascade else ():
         if (one.schema, one.name) not in kept:
             drop_references(state, one, _with_generated(one, name), effect)

@@ -31,7 +31,7 @@ from gpcatalog.effects.handlers.drops import drop_referencing
 from gpcatalog.effects.handlers.indexes import attach_index, owners_of_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.sequences import rename_sequence
-from gpcatalog.effects.handlers.views import alter_foreign, doubt_views
+from gpcatalog.effects.handlers.views import VIEWS, alter_foreign, doubt_views
 from gpcatalog.effects.keys import Check, Key, fold, object_name, qualified
 from gpcatalog.effects.outer_dependencies import (
     DEPENDENCIES,
@@ -409,8 +409,8 @@ def _drop_constraint(
     if found and str(action.args.get("behavior") or "") == "CASCADE":
         keys = {(t.schema, t.name) for t in family}
         # a view that groups by the key and selects other columns depends on the key
-        if doubt_views(state, keys, "views dropped by CASCADE"):
-            effect.add_unknown("views dropped by CASCADE")
+        if doubt_views(state, keys, VIEWS):
+            effect.add_unknown(VIEWS)
         for key in found:
             drop_referencing(state, table, key, effect)
 

@@ -38,6 +38,7 @@ from gpcatalog.effects.presence import Presence
 from gpcatalog.effects.query_columns import columns_of, read_names
 from gpcatalog.effects.refused_partitions import note_bound
 from gpcatalog.effects.relations import Table
+from gpcatalog.effects.view_sequences import read_sequences
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -107,8 +108,7 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
             state, table, query, tree.this.expressions if isinstance(tree.this, exp.Schema) else []
         )
         if kind == "MATERIALIZED VIEW":
-            table.reads = read_names(state, query)
-            state.ties.read((schema, plain), table.reads, query)
+            table.reads = _note_reads(state, (schema, plain), query)
     if isinstance(tree.this, exp.Schema) and query is None and (of is None or table.known):
         define(state, table, tree.this.expressions, clauses.parents)
         note_toast(state, table)
@@ -183,6 +183,16 @@ def _expand_partitions(state: SchemaState, table: Table, by: exp.Expression) -> 
         except Unknown as e:
             table.unknown.append(str(e))
             table.uncounted = f"partitions of {table.title}: {e}"
+
+
+def _note_reads(
+    state: SchemaState, key: tuple[str, str], query: exp.Expression
+) -> frozenset[tuple[str, str]]:
+    """Record and return the relations that the query of a materialized view reads or names."""
+    reads, sequences = read_names(state, query), read_sequences(state, query)
+    state.ties.read(key, reads, query)
+    state.ties.read_sequences(key, sequences)
+    return reads | sequences
 
 
 def _note_partition_keys(state: SchemaState, table: Table, by: exp.Expression) -> None:

@@ -12,11 +12,12 @@ from gpcatalog.effects.handlers.indexes import drop_indexes
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import DROPPED, DROPS, NO_RELATIONS, drops, handles
 from gpcatalog.effects.handlers.sequences import any_default, note_defaults
-from gpcatalog.effects.handlers.views import drop_dependent_views
+from gpcatalog.effects.handlers.views import VIEWS, doubt_views, drop_dependent_views
 from gpcatalog.effects.keys import Key, qualified
 from gpcatalog.effects.outer_dependencies import FOREIGN
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.ties import keys_of_partitions
+from gpcatalog.effects.view_sequences import owned_sequences
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -80,6 +81,9 @@ def drop_tables(state: SchemaState, tree: exp.Expression) -> Effect:
             continue
         effect.targets.append((table, state.leaves_of(table)))
         family = (table, *state.partitions_of(table))
+        named = (
+            [found for one in family for found in owned_sequences(state, one)] if cascade else []
+        )
         for one in family:
             dropped.add((one.schema, one.name))
             state.drop(one, effect)
@@ -90,8 +94,9 @@ def drop_tables(state: SchemaState, tree: exp.Expression) -> Effect:
             gone = {(h.schema, h.name) for h in (*family, *children)} | {
                 (p.schema or one.schema, p.name) for one in family for p in one.relations()
             }
-            drop_dependent_views(state, gone, effect)
-        if cascade:
+            drop_dependent_views(state, gone | {key for key, _, sure in named if sure}, effect)
+            if doubt_views(state, {k for k, _, sure in named if not sure}, VIEWS):
+                effect.add_unknown(VIEWS)
             drop_foreign_keys(state, [table], effect)
             # a sequence of the table is dropped with the defaults of other tables that use it
             sequences = any(one.owned or one.sequence_names for one in family)

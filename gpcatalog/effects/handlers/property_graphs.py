@@ -10,6 +10,7 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
 from gpcatalog.effects.handlers.views import (
+    VIEWS,
     doubt_views,
     drop_dependent_views,
     drop_view,
@@ -49,8 +50,8 @@ def alter_graph(state: SchemaState, tree: exp.Expression) -> Effect:
     effect = Effect(minor=[_MINOR])
     key = state.known_name(tree.this, state.views)
     action = tree.args.get("action") or tree
-    if cascades(action) and doubt_views(state, {key}, "views dropped by CASCADE"):
-        effect.add_unknown("views dropped by CASCADE")
+    if cascades(action) and doubt_views(state, {key}, VIEWS):
+        effect.add_unknown(VIEWS)
     name, schema = action.args.get("rename"), action.args.get("schema")
     if key in state.views and (name is not None or schema is not None):
         moved = fold(schema) if schema is not None else key[0], fold(name) if name else key[1]

@@ -15,6 +15,7 @@ from gpcatalog.effects.handlers.registry import drops, handles
 from gpcatalog.effects.keys import fold, object_name
 from gpcatalog.effects.outer_dependencies import DEFAULTS
 from gpcatalog.effects.presence import Presence
+from gpcatalog.effects.taken_names import may_own_sequence
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -67,7 +68,8 @@ def _separate(state: SchemaState, name: exp.Expression) -> tuple[str, str]:
         and not (table.uncounted or table.former_sequences or table.unlogged or table.temporary)
         and (table.schema == key[0] or {table.schema, key[0]} <= {"", "public"})
     ]
-    if len(found) != 1:
+    owners = [t for t in state.tables.values() if may_own_sequence(t, key[1])]
+    if len(found) != 1 or len(owners) != 1:
         return key
     table, column = found[0]
     key = table.schema, key[1]
@@ -82,7 +84,7 @@ def _separate(state: SchemaState, name: exp.Expression) -> tuple[str, str]:
 def _of_a_column(state: SchemaState, key: tuple[str, str]) -> bool:
     """Whether a serial or identity column may own a sequence of that name."""
     state.disowned.add(key[1])
-    owners = [t for t in state.tables.values() if key[1] in t.sequence_names]
+    owners = [t for t in state.tables.values() if may_own_sequence(t, key[1])]
     for table in owners:
         table.uncounted = table.uncounted or f"owner of sequence {key[1]}"
     return bool(owners) or state.existing is not None
@@ -133,7 +135,7 @@ def alter_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
     new = rename.this if rename is not None else None
     if isinstance(new, exp.Identifier) and name not in state.sequences:
         for table in state.tables.values():
-            if name[1] in table.sequence_names:
+            if may_own_sequence(table, name[1]):
                 table.former_sequences |= {fold(new)}
     if isinstance(new, exp.Identifier) and name in state.sequences:
         rename_sequence(state, name, (name[0], fold(new)))
@@ -153,7 +155,7 @@ def _set_logged(state: SchemaState, key: tuple[str, str], effect: Effect, *, log
     if key not in state.sequences:
         effect.add_unknown(f"unknown sequence {key[1]}")
         for table in state.tables.values():  # its sequence has another number of files now
-            if key[1] in table.sequence_names:
+            if may_own_sequence(table, key[1]):
                 table.uncounted = table.uncounted or f"persistence of sequence {key[1]}"
     elif logged != (key not in state.unlogged_sequences):
         effect.other_files += -1 if logged else 1

@@ -22,6 +22,7 @@ from gpcatalog.effects.presence import Presence
 from gpcatalog.effects.query_columns import columns_of, read_names, reads_temporary, width
 from gpcatalog.effects.relations import Table, View
 from gpcatalog.effects.renames import rename_reads
+from gpcatalog.effects.view_sequences import read_sequences
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -57,9 +58,11 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
     state.absent_views.discard(key)
     if tree.args.get("replace") and fresh and not (absent or tree.args.get("temporary")):
         effect.add_unknown("whether the view already exists")
-    state.views[key] = View(number, read_names(state, query), output=output)
+    reads, sequences = read_names(state, query), read_sequences(state, query)
+    state.views[key] = View(number, reads | sequences, output=output)
     named = output is not None and len(given) >= len(output)
-    state.ties.read(key, state.views[key].reads, query, named=named)
+    state.ties.read(key, reads, query, named=named)
+    state.ties.read_sequences(key, sequences)
     if number is None or was is None:
         effect.add_unknown("columns of the view")
         return effect
@@ -177,6 +180,9 @@ def _read_from_baseline(state: SchemaState, key: tuple[str, str]) -> None:
         state.existing.reading(was, key[1]) if state.existing is not None and was else ()
     ):
         state.named(state.new_schema(schema), view)
+
+
+VIEWS = "views dropped by CASCADE"  # reason of doubt_views
 
 
 def doubt_views(state: SchemaState, keys: set[tuple[str, str]], reason: str) -> bool:
