@@ -520,7 +520,8 @@ def define(
     _read_later_columns(state, table, elements)
     own = {k.simple for k in table.indexes if k not in copied}
     if state.edition.greenplum and any(k.simple in own for k in copied):
-        table.unknown.append("whether an index of LIKE and a constraint are one")
+        table.uncounted = "whether an index of LIKE and a constraint are one"
+        table.unknown.append(table.uncounted)
 
 
 def _read_later_columns(state: Known, table: Table, elements: Iterable[exp.Expression]) -> None:
@@ -545,6 +546,10 @@ def _copy_indexes(state: Known, source: Table, table: Table) -> None:
             if primary
             else ("_".join(key.simple) or "expr", "key" if key.constraint else "idx")
         )
+        # Greenplum 6 copies equal ones once; the order of a column (DESC) is not known here
+        if state.edition.classic and any(k.simple == key.simple for k in table.indexes):
+            table.uncounted = "whether two indexes of LIKE are equal"
+            table.unknown.append(table.uncounted)
         table.indexes.append(replace(key, name=index_name(state, table, *label), of=""))
 
 

@@ -27,6 +27,7 @@ from gpcatalog.effects.function_types import (
     UNKNOWN as UNKNOWN_CONSTANT,
 )
 from gpcatalog.effects.keys import Column, fold
+from gpcatalog.effects.ties import type_names
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -661,5 +662,17 @@ def read_names(state: SchemaState, query: exp.Expression | None) -> frozenset[tu
                 key = state.known_name(node, state.sequences)
             known = key in state.views or key in state.sequences
             table = None if known else state.source(node)
+            found.add(key if table is None else (table.schema, table.name))
+    return frozenset(found)
+
+
+def row_types(state: SchemaState, query: exp.Expression | None) -> frozenset[tuple[str, str]]:
+    """The known tables and views whose row types a query names, in casts."""
+    found = set()
+    for name in type_names(query) if query is not None else ():
+        node = exp.Table(this=exp.to_identifier(name, quoted=True))
+        key = state.known_name(node, state.views)
+        table = None if key in state.views else state.source(node)
+        if key in state.views or table is not None:
             found.add(key if table is None else (table.schema, table.name))
     return frozenset(found)

@@ -25,12 +25,17 @@ class Ties:
     referenced: tables that a foreign key has referenced
     named: views whose column names are those that are written
     not_counted: rows of other catalogs that are not counted for the current statement
+    routine_names: names of types of arguments and results of functions, and all names in bodies
+        that are parsed when the function is created
+    column_types: names of types of columns, as written, also those of arrays
     """
 
     views: dict[Name, dict[Name, frozenset[str]]] = field(default_factory=dict)
     referenced: set[Name] = field(default_factory=set)
     named: set[Name] = field(default_factory=set)
     not_counted: list[str] = field(default_factory=list)
+    routine_names: set[str] = field(default_factory=set)
+    column_types: set[str] = field(default_factory=set)
 
     def read(
         self,
@@ -83,6 +88,18 @@ class Ties:
             if relation in reads:
                 found.append((view, columns))
         return found
+
+
+def type_names(tree: exp.Expression) -> set[str]:
+    """Names of types that are not built in, without their schemas, in a statement."""
+    found = set()
+    for node in tree.find_all(exp.DataType):
+        kind = node.args.get("kind")
+        if isinstance(kind, exp.Dot):
+            kind = kind.expression
+        if isinstance(kind, exp.Identifier):
+            found.add(fold(kind))
+    return found
 
 
 def names_are_written(query: exp.Expression) -> bool:

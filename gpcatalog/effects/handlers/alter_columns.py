@@ -134,7 +134,12 @@ def _rewritten_by_column(state: SchemaState, table: Table, effect: Effect, defau
         return
     if edition.classic:
         effect.rewritten = True
-        if table.storage in written:
+        kept = table.toasted and not table.columns_call_for_toast(edition)
+        if kept and {p.storage in written for p in stored} - {table.storage in written}:
+            table.toast_doubt = "TOAST relations of the partitions that are not rewritten"
+            table.uncounted = table.uncounted or table.toast_doubt
+            effect.add_unknown(table.toast_doubt)
+        elif table.storage in written:
             table.toasted = False
         table.lose_directories()
         # the rewrite rebuilds the indexes, which segments record once

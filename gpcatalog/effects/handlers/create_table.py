@@ -35,7 +35,7 @@ from gpcatalog.effects.outer_dependencies import (
     note_outer,
 )
 from gpcatalog.effects.presence import Presence
-from gpcatalog.effects.query_columns import columns_of, read_names
+from gpcatalog.effects.query_columns import columns_of, read_names, row_types
 from gpcatalog.effects.refused_partitions import note_bound
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.view_sequences import read_sequences
@@ -189,7 +189,8 @@ def _note_reads(
     state: SchemaState, key: tuple[str, str], query: exp.Expression
 ) -> frozenset[tuple[str, str]]:
     """Record and return the relations that the query of a materialized view reads or names."""
-    reads, sequences = read_names(state, query), read_sequences(state, query)
+    reads = read_names(state, query) | row_types(state, query)
+    sequences = read_sequences(state, query)
     state.ties.read(key, reads, query)
     state.ties.read_sequences(key, sequences)
     return reads | sequences

@@ -20,6 +20,7 @@ from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import AFTER
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.relations import Table
+from gpcatalog.effects.ties import type_names
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -163,6 +164,12 @@ def _schema_of(state: SchemaState, tree: exp.Expression) -> str:
 def note_dependents(state: SchemaState, tree: exp.Expression, effect: Effect) -> None:
     """Mark dependent objects that a statement may have dropped as unknown."""
     kind = type(tree).__name__
+    if kind in ("CreateFunction", "CreateProcedure", "CreateAggregate"):
+        state.ties.routine_names |= type_names(tree)
+        for body in tree.find_all(gx.SqlBody):
+            state.ties.routine_names |= {fold(name) for name in body.find_all(exp.Identifier)}
+    elif kind in ("Create", "AlterTable"):
+        state.ties.column_types |= type_names(tree)
     if kind in _USED_ELSEWHERE:
         state.usable.setdefault(_schema_of(state, tree), {})[kind] = _USED_ELSEWHERE[kind]
         return
@@ -192,6 +199,14 @@ def note_dependents(state: SchemaState, tree: exp.Expression, effect: Effect) ->
     elif what in _REACH:
         noun = what if kind == "DropObject" else kind.removeprefix("Drop").upper()
         doubt(state, _REACH[what], f"objects dropped by CASCADE with {noun}")
+
+
+def doubt_functions(state: SchemaState, name: str, effect: Effect) -> None:
+    """CASCADE: mark what may use a function that is dropped with the relation of this name."""
+    if name in state.ties.routine_names:
+        reason = f"functions dropped with {name}"
+        effect.add_unknown(reason)
+        doubt(state, _CODE, reason)
 
 
 AFTER.append(note_dependents)

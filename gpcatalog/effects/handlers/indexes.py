@@ -74,8 +74,20 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
                 settled += state.partitions_of(one)
             else:
                 one.indexes.append(key.for_partition(one))
+    doubt_children(state, table, effect)
     effect.relations_locked = 1 + table.numbers[0]
     return effect
+
+
+def doubt_children(state: SchemaState, table: Table, effect: Effect) -> None:
+    """Greenplum 6 gives indexes of a partitioned table to tables that inherit from it, too."""
+    if not (state.edition.classic and table.partitioned):
+        return
+    for child in state.inheriting(table):
+        reason = f"indexes of {child.title}, which inherits from {table.title}"
+        effect.add_unknown(reason)
+        child.uncounted = child.uncounted or reason
+        table.uncounted = table.uncounted or reason
 
 
 def doubt_equality(table: Table, key: Key, partitions: Iterable[Table], effect: Effect) -> None:

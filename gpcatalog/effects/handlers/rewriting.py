@@ -42,7 +42,9 @@ def rewrite(state: SchemaState, tree: exp.Expression) -> Effect:
         else list(state.tables.values())
     ):
         with state.changing(effect, table):
-            doubt = without_needless_toast(table)
+            # what is unknown since an earlier rewrite remains so
+            doubt = table.uncounted if table.toasted else ""
+            doubt = doubt or without_needless_toast(table)
         if doubt:
             effect.add_unknown(doubt)
             table.uncounted = table.uncounted or f"TOAST relation of {table.title} after a rewrite"

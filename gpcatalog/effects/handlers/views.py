@@ -14,12 +14,19 @@ from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.definition import column, define
 from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.handlers.dependents import doubt_functions
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
 from gpcatalog.effects.keys import Column, fold, shared
 from gpcatalog.effects.outer_dependencies import foreign_collation
 from gpcatalog.effects.presence import Presence
-from gpcatalog.effects.query_columns import columns_of, read_names, reads_temporary, width
+from gpcatalog.effects.query_columns import (
+    columns_of,
+    read_names,
+    reads_temporary,
+    row_types,
+    width,
+)
 from gpcatalog.effects.relations import Table, View
 from gpcatalog.effects.renames import rename_reads
 from gpcatalog.effects.view_sequences import read_sequences
@@ -58,7 +65,8 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
     state.absent_views.discard(key)
     if tree.args.get("replace") and fresh and not (absent or tree.args.get("temporary")):
         effect.add_unknown("whether the view already exists")
-    reads, sequences = read_names(state, query), read_sequences(state, query)
+    reads = read_names(state, query) | row_types(state, query)
+    sequences = read_sequences(state, query)
     state.views[key] = View(number, reads | sequences, output=output)
     named = output is not None and len(given) >= len(output)
     state.ties.read(key, reads, query, named=named)
@@ -159,6 +167,7 @@ def drop_dependent_views(state: SchemaState, keys: set[tuple[str, str]], effect:
     while pending:
         one = pending.pop()
         _read_from_baseline(state, one)
+        doubt_functions(state, one[1], effect)
         for key in [k for k, v in state.views.items() if one in v.reads]:
             drop_view(state, key, effect)
             pending.add(key)
@@ -168,9 +177,16 @@ def drop_dependent_views(state: SchemaState, keys: set[tuple[str, str]], effect:
         for table in state.tables.values():
             # an index on such a column is dropped with it; indexes of unknown tables are unknown
             indexed = bool(table.indexes) or not table.known
-            if any(c.type == one[1] or (not c.type and indexed) for c in table.columns):
+            written = one[1] in state.ties.column_types
+            if any(
+                c.type == one[1]
+                or (not c.type and (indexed or written))
+                or (written and c.type == "_array")
+                for c in table.columns
+            ):
                 effect.add_unknown("columns that use the row type of the dropped table")
                 table.uncounted = table.uncounted or f"row type of the dropped table {one[1]}"
+                doubt_views(state, {(table.schema, table.name)}, VIEWS)
 
 
 def _read_from_baseline(state: SchemaState, key: tuple[str, str]) -> None:
