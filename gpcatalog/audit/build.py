@@ -256,7 +256,7 @@ def _owners(
     snapshot: Snapshot, needed: int, class_rows: int
 ) -> tuple[tuple[Owner, ...], tuple[Owner, ...]]:
     """The tables and the schemas with the most catalog rows, by rows in pg_attribute."""
-    a_row = needed / class_rows if class_rows else 0.0
+    a_row = needed / class_rows if class_rows and needed else None
 
     def owner(row: dict[str, Any], name: str, storage: str) -> Owner:
         return Owner(
@@ -267,19 +267,27 @@ def _owners(
             empty_leaves=int(row["empty_leaves"]) if row["empty_leaves"] is not None else None,
             class_rows=int(row["class_rows"]),
             attribute_rows=int(row["attribute_rows"]),
-            catalog_bytes=int(row["class_rows"] * a_row),
+            catalog_bytes=None if a_row is None else int(row["class_rows"] * a_row),
             files=int(row["files"]) if row["files"] is not None else None,
             bytes=int(row["bytes"]) if row["bytes"] is not None else None,
         )
 
+    # those of root_total are the main files only
+    totals = (
+        "(SELECT t.* EXCLUDE (files, bytes), CASE WHEN l.listed THEN coalesce(f.files, 0) END AS"
+        " files, CASE WHEN l.listed THEN coalesce(f.bytes, 0) END AS bytes FROM root_total t CROSS"
+        " JOIN (SELECT count(*) > 0 AS listed FROM file_total WHERE basis = 'directory') l LEFT JOIN (SELECT"
+        " root, sum(files) AS files, sum(bytes) AS bytes FROM file_total WHERE basis = 'directory'"
+        " GROUP BY root) f USING (root))"
+    )
     tables = snapshot.rows(
-        'SELECT * FROM root_total ORDER BY attribute_rows DESC, "schema", name LIMIT ?',
+        f'SELECT * FROM {totals} ORDER BY attribute_rows DESC, "schema", name LIMIT ?',
         [TOP],
     )
     schemas = snapshot.rows(
         'SELECT "schema", count(*) AS n, sum(leaves) AS leaves, sum(empty_leaves) AS empty_leaves,'
         " sum(class_rows) AS class_rows, sum(attribute_rows) AS attribute_rows, sum(files) AS"
-        ' files, sum(bytes) AS bytes FROM root_total GROUP BY "schema" ORDER BY attribute_rows'
+        f' files, sum(bytes) AS bytes FROM {totals} GROUP BY "schema" ORDER BY attribute_rows'
         ' DESC, "schema" LIMIT ?',
         [TOP],
     )

@@ -167,7 +167,9 @@ class Owner(msgspec.Struct, kw_only=True, frozen=True):
 
     class_rows, attribute_rows: rows in pg_class and pg_attribute of each instance
     catalog_bytes:              estimate: its share of pg_class rows × needed bytes of all catalogs
-        on the entry instance
+        on the entry instance; None if they were not read
+    files, bytes:               of the tables, indexes, TOAST and auxiliary relations, with forks;
+        None if the directories were not listed
     """
 
     schema: str
@@ -177,7 +179,7 @@ class Owner(msgspec.Struct, kw_only=True, frozen=True):
     empty_leaves: int | None
     class_rows: int
     attribute_rows: int
-    catalog_bytes: int
+    catalog_bytes: int | None
     files: int | None
     bytes: int | None
 

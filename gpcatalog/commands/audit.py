@@ -395,6 +395,7 @@ def _audit_all(conninfo: str, request: _Request) -> None:
     from psycopg.conninfo import make_conninfo
 
     from gpcatalog.audit.cluster import combine
+    from gpcatalog.fleet.run import worst
     from gpcatalog.probes.connection import ProbeFailed, connect
     from gpcatalog.probes.target import as_conninfo
 
@@ -442,8 +443,12 @@ def _audit_all(conninfo: str, request: _Request) -> None:
         [(f"{server}/{r.server.database}", r) for r in reports],
         {f"{server}/{name}": reason for name, reason in lost},
     )
-    if request.fail_on.reached(cluster.findings):
-        raise typer.Exit(Exit.FINDINGS)
+    code = worst(
+        Exit.UNREACHABLE if lost else Exit.CLEAN,
+        Exit.FINDINGS if request.fail_on.reached(cluster.findings) else Exit.CLEAN,
+    )
+    if code is not Exit.CLEAN:
+        raise typer.Exit(code)
 
 
 def _audit_fleet(fleet: FleetChoice, request: _Request) -> None:

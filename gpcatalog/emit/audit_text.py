@@ -358,7 +358,7 @@ def _owners(report: Report, out: Console) -> None:
             count(t.empty_leaves) if t.empty_leaves is not None else "?",
             count(t.class_rows),
             count(t.attribute_rows),
-            size(t.catalog_bytes),
+            "?" if t.catalog_bytes is None else size(t.catalog_bytes),
         )
         for t in report.tables[:TABLES_SHOWN]
     ]
@@ -372,7 +372,7 @@ def _owners(report: Report, out: Console) -> None:
             count(s.leaves),
             count(s.class_rows),
             count(s.attribute_rows),
-            size(s.catalog_bytes),
+            "?" if s.catalog_bytes is None else size(s.catalog_bytes),
         )
         for s in report.schemas[:5]
     ]
@@ -570,7 +570,7 @@ def _largest(report: Report) -> RenderableType | None:
                 count(t.leaves),
                 count(t.empty_leaves) if t.empty_leaves is not None else "?",
                 count(t.attribute_rows),
-                size(t.catalog_bytes),
+                "?" if t.catalog_bytes is None else size(t.catalog_bytes),
                 known or "?",
             )
         )

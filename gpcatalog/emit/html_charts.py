@@ -19,13 +19,21 @@ _PARTS = (("needed", "a"), ("reclaimable", "b"))
 
 def catalogs_chart(report: Report) -> str:
     """Draw needed and reclaimable bytes of the largest catalogs."""
-    needed: dict[str, int] = defaultdict(int)
-    reclaimable: dict[str, int] = defaultdict(int)
+    sums: dict[str, int] = defaultdict(int)
+    freed: dict[str, int] = defaultdict(int)
+    unknown = set()  # not counted on an instance
     for row in report.catalogs:
-        total = row.heap_bytes + row.toast_bytes + row.index_bytes
-        needed[row.relation] += total - (row.reclaimable_bytes or 0)
-        reclaimable[row.relation] += row.reclaimable_bytes or 0
-    sums = {r: needed[r] + reclaimable[r] for r in needed}
+        sums[row.relation] += row.heap_bytes + row.toast_bytes + row.index_bytes
+        freed[row.relation] += row.reclaimable_bytes or 0
+        if row.reclaimable_bytes is None:
+            unknown.add(row.relation)
+
+    def reclaimable(name: str) -> str:
+        return "?" if name in unknown else size(freed[name])
+
+    def needed(name: str) -> str:
+        return "?" if name in unknown else size(sums[name] - freed[name])
+
     names = sorted((r for r in sums if sums[r]), key=lambda r: (-sums[r], r))[:CATALOGS_DRAWN]
     title = "Reclaimable space by catalog"
     chart = bars(
@@ -33,8 +41,8 @@ def catalogs_chart(report: Report) -> str:
         [
             Bar(
                 r,
-                ((needed[r], "a"), (reclaimable[r], "b")),
-                f"{size(reclaimable[r])} of {size(sums[r])}",
+                ((sums[r] - freed[r], "a"), (freed[r], "b")),
+                f"{reclaimable(r)} of {size(sums[r])}",
             )
             for r in names
         ],
@@ -49,7 +57,7 @@ def catalogs_chart(report: Report) -> str:
         chart and chart + legend(_PARTS),
         Data(
             ("catalog", "needed", "reclaimable", "total"),
-            [(r, size(needed[r]), size(reclaimable[r]), size(sums[r])) for r in names],
+            [(r, needed(r), reclaimable(r), size(sums[r])) for r in names],
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 
 import msgspec
@@ -93,7 +94,7 @@ def summed_up(
         None,
         len(milliseconds),
         round(min(milliseconds), 3),
-        round(percentile(milliseconds, 0.5), 3),
+        round(statistics.median(milliseconds), 3),
         round(percentile(milliseconds, 0.95), 3),
         round(sum(milliseconds) / len(milliseconds), 3),
         leaves,

@@ -267,6 +267,7 @@ def catalog_owned_by_few(report: Report) -> Iterator[Finding]:
         sum_rows += table.attribute_rows
         if sum_rows * 2 >= entry.attribute_rows:
             names = tuple(f"{t.schema}.{t.name}" for t in report.tables[:n])
+            used = [t.catalog_bytes for t in report.tables[:n] if t.catalog_bytes is not None]
             yield Finding(
                 rule="catalog-owned-by-few",
                 severity=Severity.INFO,
@@ -276,8 +277,9 @@ def catalog_owned_by_few(report: Report) -> Iterator[Finding]:
                     f" {sum_rows / entry.attribute_rows:.0%} of the rows of pg_attribute"
                 ),
                 detail=(
-                    f"They use about {size(sum(t.catalog_bytes for t in report.tables[:n]))} of the"
-                    " catalog on each instance (estimate)."
+                    f"They use about {size(sum(used))} of the catalog on each instance (estimate)."
+                    if len(used) == n
+                    else ""
                 ),
                 remedy="start with these tables: `gpcatalog plan --explain TABLE`",
                 relations=names,
