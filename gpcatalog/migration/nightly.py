@@ -19,6 +19,7 @@ from gpcatalog.migration.operations import Operation, RefusedStep, TableMigratio
 from gpcatalog.migration.request import Mode, Request
 from gpcatalog.migration.steps.create import CreatePartitions
 from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
+from gpcatalog.migration.steps.retire import DropRetired
 from gpcatalog.migration.writer import Phase, array, call, dollar_tag, literal, proven
 from gpcatalog.model.names import listed, printable
 from gpcatalog.model.quantity import duration, plural, size
@@ -179,16 +180,28 @@ class NightScript:
         created = sum(len(o.swaps) for o in operations if isinstance(o, CreatePartitions))
         merges = [o for o in operations if isinstance(o, ReplacePartitions)]
         gone = [o for o in operations if _rank(o) == 1]
+        drops = [o for o in gone if isinstance(o, DropRetired)]
         found = [
             f"Upkeep of {plural(len(work.tables), 'table')}: {plural(created, 'new partition')},"
-            f" {plural(len(merges), 'merge')}, {plural(len(gone), 'removal')}.",
+            f" {plural(len(merges), 'merge')}, {plural(len(gone) - len(drops), 'removal')}"
+            + (f", at most {plural(len(drops), 'drop')}." if drops else "."),
             "",
             *(
-                f"{t.context.root.sql}: {o.summary()} ({o.title})"
+                f"{t.context.root.sql}: {o.title}"
+                if o.title.startswith(o.summary())
+                else f"{t.context.root.sql}: {o.summary()} ({o.title})"
                 for t in work.tables
                 for o in t.forward
             ),
             "",
+            *(
+                [
+                    "A partition is dropped only if a script announced that seven days before."
+                    " Until then, it remains with its rows, and LOST does not apply to it."
+                ]
+                if drops
+                else []
+            ),
             f"Merges copy at most {size(work.most_copied)} tonight; a larger one goes on the next"
             " night where it stopped.",
             *(

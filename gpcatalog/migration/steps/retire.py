@@ -31,7 +31,7 @@ from gpcatalog.migration.writer import (
     literal,
     lock_from_readers,
 )
-from gpcatalog.model.names import qualified
+from gpcatalog.model.names import listed, qualified
 from gpcatalog.model.names import quote_ident as quote
 from gpcatalog.model.quantity import plural
 from gpcatalog.upkeep.steps import Retire
@@ -171,7 +171,12 @@ def _units(live: LiveTable, step: Retire) -> tuple[list[Relation], Relation]:
 
 def _lost(live: LiveTable, units: list[Relation]) -> list[str]:
     """What is dropped with partitions: their rows, and objects that belong only to them."""
-    found = [f"all rows of {plural(len(units), 'partition')}"]
+    names = listed([u.name for u in units], 3)
+    found = [
+        f"all rows of {names}"
+        if len(units) < 4
+        else f"all rows of {len(units)} partitions ({names})"
+    ]
     for u in units:
         # a leaf is its own unit
         for r in dict.fromkeys(live.unit(u).everything):
@@ -204,6 +209,11 @@ def _translate(live: LiveTable, step: Retire, run_probe: ProbeRunner) -> Transla
     if step.how == "drop":
         operation = DropRetired(**common, lost=tuple(_lost(live, units)))  # type: ignore[arg-type]
         return [(operation, None)]
+    if step.schema and not any(r["schema"] == step.schema for r in run_probe("schema_owners")):
+        raise Refusal(
+            f"schema {step.schema} (retention_schema) does not exist: create it, with CREATE for the"
+            " owner of the table"
+        )
     stages: tuple[StagingTable, ...] = ()
     if live.classic:
         if any(u.kind != "leaf" for u in units):
