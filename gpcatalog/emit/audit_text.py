@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from gpcatalog.audit.files import LISTED
 from gpcatalog.audit.report import (
     MINIMUM_WORDS,
     STATE_WORDS,
@@ -511,7 +512,8 @@ def _files_line(report: Report) -> str:
     if files is None:
         return "not read"
     where = "on all segments" if report.server.segments else "on this server"
-    return f"{plural(files.files, 'file')} {where}{bytes_of(files)}"
+    least = "" if files.basis in LISTED else "at least "
+    return f"{least}{plural(files.files, 'file')} {where}{bytes_of(files)}"
 
 
 def _limits_line(report: Report) -> str:

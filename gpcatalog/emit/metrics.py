@@ -186,7 +186,15 @@ def _files(report: Report, database: str) -> list[Family]:
     )
     if seen.basis in LISTED:
         sample.add(seen.sample.one_in if seen.sample else 1, database=database)
-    return [by_part, instances, buckets, total, filled, removable, hosts, sample]
+    listed = Family(
+        "gpcatalog_files_listed",
+        (
+            "1 if the data directories were listed; 0 if files were counted from the catalogs: all"
+            " numbers of files and their bytes are lower bounds then."
+        ),
+    )
+    listed.add(int(seen.basis in LISTED), database=database)
+    return [by_part, instances, buckets, total, filled, removable, hosts, sample, listed]
 
 
 def _audit_families(report: Report, database: str) -> list[Family]:

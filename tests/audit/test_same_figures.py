@@ -50,3 +50,21 @@ def test_unknown_reclaimable_bytes_in_the_page(tmp_path: Path) -> None:
 
 def test_median_of_an_even_number() -> None:
     assert summed_up("x", [1.0, 4.0]).median_ms == 2.5
+
+
+def test_files_counted_from_the_catalogs(tmp_path: Path) -> None:
+    """Text and metrics call their numbers lower bounds."""
+    path = tmp_path / "counted.gpcatalog"
+    shutil.copy(SNAPSHOT, path)
+    listed = run("audit", "--snapshot", str(path), "--metrics", str(tmp_path / "a")).stdout
+    with duckdb.connect(str(path)) as db:
+        db.execute("DELETE FROM file_total WHERE basis = 'directory'")
+        db.execute("DELETE FROM file_bucket")
+    counted = run("audit", "--snapshot", str(path), "--metrics", str(tmp_path / "b")).stdout
+    files = r"^Files +(at least )?[\d,]+ files on all segments"
+    assert [re.search(files, text, re.M)[1] for text in (listed, counted)] == [None, "at least "]
+    values = [
+        re.search(r"^gpcatalog_files_listed\{.*\} (\d)$", (tmp_path / name).read_text(), re.M)[1]
+        for name in "ab"
+    ]
+    assert values == ["1", "0"]
