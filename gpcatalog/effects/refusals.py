@@ -172,7 +172,8 @@ def _drop(state: SchemaState, tree: exp.Expression) -> str:
         return ""
     if kind == "SCHEMA":
         return "" if cascades(tree) else _drop_schemas(state, tree)
-    if kind not in ("TABLE", "VIEW", "MATERIALIZED VIEW"):
+    outer = kind == "FOREIGN TABLE" or kind.startswith("EXTERNAL ")
+    if kind not in ("TABLE", "VIEW", "MATERIALIZED VIEW") and not outer:
         return ""
     found: list[Name] = []
     for name in tree.args.get("names") or ():
@@ -180,6 +181,9 @@ def _drop(state: SchemaState, tree: exp.Expression) -> str:
         temporary = state.tables.get(("", key[1]))
         if temporary is not None and temporary.temporary:
             continue  # it may have the same name as a view
+        if outer:
+            found += [key] if key in state.views and not state.views[key].rule else []
+            continue
         if key in state.views and state.views[key].rule:
             if kind == "TABLE":
                 return f"{key[1]} is a view"

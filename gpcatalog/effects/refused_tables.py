@@ -346,6 +346,7 @@ _CHECKED_ACTIONS = frozenset(
         "AddTableConstraint",
         "RenameColumnTo",
         "RenameTo",
+        "SetSchema",
         "AttachPartition",
         "DetachPartition",
         "AddPartition",
@@ -427,6 +428,12 @@ def _action(
         new = fold(action.this)
         long = too_long(table, new) if state.edition.classic else ""
         return long or name_in_use(state, (table.schema, new))
+    if kind == "SetSchema":
+        if table.parent is not None or table.temporary:
+            return ""
+        schema = fold(action.this)
+        same = schema == (table.schema or "public")
+        return "" if same else name_in_use(state, (schema, table.name))
     if kind == "AttachPartition":
         return attach(state, table, action)
     if kind == "DetachPartition" and action.args.get("concurrently"):

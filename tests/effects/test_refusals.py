@@ -36,6 +36,8 @@ EVERYWHERE = (
     "CREATE TABLE t (a int); CREATE TABLE u (a int); ALTER TABLE t RENAME TO u",
     "CREATE TABLE t (a int); ALTER TABLE t RENAME TO t",
     "CREATE TABLE t (a int); CREATE INDEX t ON t (a)",
+    "CREATE SCHEMA s; CREATE TABLE t (a int); CREATE TABLE s.t (a int); ALTER TABLE t SET SCHEMA s",
+    "CREATE SCHEMA s; CREATE TABLE t (a int); CREATE VIEW s.t AS SELECT 1 AS x; ALTER TABLE t SET SCHEMA s",
     # columns
     "CREATE TABLE t (a int, a text)",
     'CREATE TABLE t ("A" int, a int, "a" text)',
@@ -75,6 +77,9 @@ EVERYWHERE = (
     "CREATE TABLE p (a int PRIMARY KEY); CREATE TABLE t (a int CONSTRAINT c CHECK (a > 0) CONSTRAINT c REFERENCES p)",
     "CREATE TABLE t (a int CONSTRAINT c UNIQUE CONSTRAINT c CHECK (a > 0))",
     # DROP
+    "CREATE TABLE t (a serial); CREATE VIEW v AS SELECT nextval('t_a_seq') AS n; DROP TABLE t",
+    "CREATE TABLE t (a serial, b int); CREATE VIEW v AS SELECT nextval('t_a_seq') AS n; ALTER TABLE t DROP COLUMN a",
+    "CREATE TABLE t (a int); CREATE VIEW v AS SELECT NULL::t AS r; DROP TABLE t",
     "CREATE TABLE t (a int); CREATE VIEW v AS SELECT a FROM t; DROP TABLE t",
     "CREATE TABLE t (a int); CREATE VIEW v AS SELECT a FROM t; DROP TABLE IF EXISTS t",
     "CREATE VIEW v AS SELECT 1 AS a; CREATE VIEW w AS SELECT a FROM v; DROP VIEW v",
@@ -98,6 +103,8 @@ EVERYWHERE = (
     "BEGIN; DROP DATABASE never_made",
 )
 DECLARATIVE = (
+    "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER s FOREIGN DATA WRAPPER w; CREATE FOREIGN TABLE t (a int) SERVER s;"
+    " CREATE VIEW v AS SELECT a FROM t; DROP FOREIGN TABLE t",
     "CREATE TABLE t (a int); BEGIN; CREATE INDEX CONCURRENTLY i ON t (a)",
     "CREATE TABLE t (a int); CREATE INDEX i ON t (a); BEGIN; DROP INDEX CONCURRENTLY i",
     "CREATE TABLE t (a int, b int, PRIMARY KEY (b)) PARTITION BY RANGE (a)",
@@ -145,6 +152,7 @@ POSTGRESQL = (
 )
 SINCE_18 = ("CREATE UNLOGGED TABLE t (a int) PARTITION BY RANGE (a)",)
 GREENPLUM = (
+    "CREATE EXTERNAL TABLE t (a int) LOCATION ('gpfdist://h:8080/x') FORMAT 'TEXT'; CREATE VIEW v AS SELECT a FROM t; DROP EXTERNAL TABLE t",
     "CREATE TABLE t (a int, b int) DISTRIBUTED BY (c)",
     "CREATE TABLE t (a int, b int) DISTRIBUTED BY (a); CREATE UNIQUE INDEX ON t (b)",
     "CREATE TABLE t (a int, b int) DISTRIBUTED BY (a, a)",
@@ -199,6 +207,9 @@ GREENPLUM_6 = (
 
 # similar scripts, accepted by every server that supports their syntax
 ACCEPTED = (
+    "CREATE SCHEMA s; CREATE TABLE t (a int); CREATE TABLE s.u (a int); ALTER TABLE t SET SCHEMA s",
+    "CREATE TABLE t (a serial, b int); CREATE VIEW v AS SELECT nextval('t_a_seq') AS n; ALTER TABLE t DROP COLUMN b",
+    "CREATE TABLE t (a serial); CREATE VIEW v AS SELECT nextval('t_a_seq') AS n; DROP VIEW v; DROP TABLE t",
     "CREATE TABLE p (a int, CONSTRAINT c CHECK (a > 0)); CREATE TABLE d () INHERITS (p); ALTER TABLE d ADD CONSTRAINT c CHECK (a > 0)",
     "CREATE VIEW v AS SELECT 1 AS x; CREATE TEMP TABLE v (a int); DROP TABLE v",
     "CREATE VIEW v AS SELECT lower('a'), upper('b'); CREATE OR REPLACE VIEW v AS SELECT lower('c'), upper('d')",

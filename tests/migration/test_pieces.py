@@ -55,7 +55,11 @@ def test_names_of_indexes_at_their_limits() -> None:
     for ending in (39, 40, 41):
         name = index_name("t", "t" + "i" * ending, long, set())
         length = min(ending, 40)
-        assert name == "x" * (NAMEDATALEN - length) + "i" * length
+        # four digits computed from the whole name
+        assert name == "x" * (NAMEDATALEN - length - 5) + "_b78c" + "i" * length
+        other = index_name("t", "t" + "i" * ending, long[1:] + "y", set())
+        assert other != name
+        assert len(other) == NAMEDATALEN
     # if the name exists, thirty bytes of the ending and a number are kept
     used_names = {index_name("t", "t" + "i" * 31, "n", set())}
     assert index_name("t", "t" + "i" * 31, "n", used_names) == "n" + "i" * 30 + "_2"
