@@ -28,6 +28,7 @@ from gpcatalog.effects.keys import (
     fold,
     object_name,
     qualified,
+    quoted_name,
     shared,
 )
 from gpcatalog.effects.outer_dependencies import (
@@ -537,6 +538,13 @@ def _read_later_columns(state: Known, table: Table, elements: Iterable[exp.Expre
             ]
 
 
+def _shape(key: Key) -> str:
+    """What equal indexes share, except for uniqueness and the order of columns."""
+    if key.like.startswith(("primary key ", "unique ")):
+        return f"({', '.join(map(quoted_name, key.simple))})"
+    return key.like.removeprefix("True").removeprefix("False")
+
+
 def _copy_indexes(state: Known, source: Table, table: Table) -> None:
     """LIKE … INCLUDING INDEXES: copy the keys of the source, with new names."""
     for key in (*source.indexes, *source.only):
@@ -547,7 +555,7 @@ def _copy_indexes(state: Known, source: Table, table: Table) -> None:
             else ("_".join(key.simple) or "expr", "key" if key.constraint else "idx")
         )
         # Greenplum 6 copies equal ones once; the order of a column (DESC) is not known here
-        if state.edition.classic and any(k.simple == key.simple for k in table.indexes):
+        if state.edition.classic and any(_shape(k) == _shape(key) for k in table.indexes):
             table.uncounted = "whether two indexes of LIKE are equal"
             table.unknown.append(table.uncounted)
         table.indexes.append(replace(key, name=index_name(state, table, *label), of=""))
