@@ -669,8 +669,13 @@ def read_names(state: SchemaState, query: exp.Expression | None) -> frozenset[tu
 def row_types(state: SchemaState, query: exp.Expression | None) -> frozenset[tuple[str, str]]:
     """The known tables and views whose row types a query names, in casts."""
     found = set()
-    for name in type_names(query) if query is not None else ():
-        node = exp.Table(this=exp.to_identifier(name, quoted=True))
+    for schema, name in type_names(query) if query is not None else ():
+        if name in state.types.definitions:
+            continue  # of a type with this name in another schema
+        node = exp.Table(
+            this=exp.to_identifier(name, quoted=True),
+            db=exp.to_identifier(schema, quoted=True) if schema else None,
+        )
         key = state.known_name(node, state.views)
         table = None if key in state.views else state.source(node)
         if key in state.views or table is not None:

@@ -90,15 +90,16 @@ class Ties:
         return found
 
 
-def type_names(tree: exp.Expression) -> set[str]:
-    """Names of types that are not built in, without their schemas, in a statement."""
+def type_names(tree: exp.Expression) -> set[Name]:
+    """Types that are not built in, in a statement; the schema is "" if none is written."""
     found = set()
     for node in tree.find_all(exp.DataType):
         kind = node.args.get("kind")
+        schema = ""
         if isinstance(kind, exp.Dot):
-            kind = kind.expression
+            schema, kind = fold(kind.this), kind.expression
         if isinstance(kind, exp.Identifier):
-            found.add(fold(kind))
+            found.add((schema, fold(kind)))
     return found
 
 

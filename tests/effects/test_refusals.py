@@ -210,6 +210,7 @@ ACCEPTED = (
     "CREATE SCHEMA s; CREATE TABLE t (a int); CREATE TABLE s.u (a int); ALTER TABLE t SET SCHEMA s",
     "CREATE TABLE t (a serial, b int); CREATE VIEW v AS SELECT nextval('t_a_seq') AS n; ALTER TABLE t DROP COLUMN b",
     "CREATE TABLE t (a serial); CREATE VIEW v AS SELECT nextval('t_a_seq') AS n; DROP VIEW v; DROP TABLE t",
+    "CREATE SCHEMA s; CREATE TYPE s.t AS ENUM ('a'); CREATE TABLE t (a int); CREATE VIEW v AS SELECT 'a'::s.t AS r; DROP TABLE t",
     "CREATE TABLE p (a int, CONSTRAINT c CHECK (a > 0)); CREATE TABLE d () INHERITS (p); ALTER TABLE d ADD CONSTRAINT c CHECK (a > 0)",
     "CREATE VIEW v AS SELECT 1 AS x; CREATE TEMP TABLE v (a int); DROP TABLE v",
     "CREATE VIEW v AS SELECT lower('a'), upper('b'); CREATE OR REPLACE VIEW v AS SELECT lower('c'), upper('d')",

@@ -165,11 +165,11 @@ def note_dependents(state: SchemaState, tree: exp.Expression, effect: Effect) ->
     """Mark dependent objects that a statement may have dropped as unknown."""
     kind = type(tree).__name__
     if kind in ("CreateFunction", "CreateProcedure", "CreateAggregate"):
-        state.ties.routine_names |= type_names(tree)
+        state.ties.routine_names |= {name for _, name in type_names(tree)}
         for body in tree.find_all(gx.SqlBody):
             state.ties.routine_names |= {fold(name) for name in body.find_all(exp.Identifier)}
     elif kind in ("Create", "AlterTable"):
-        state.ties.column_types |= type_names(tree)
+        state.ties.column_types |= {name for _, name in type_names(tree)}
     if kind in _USED_ELSEWHERE:
         state.usable.setdefault(_schema_of(state, tree), {})[kind] = _USED_ELSEWHERE[kind]
         return
