@@ -452,6 +452,22 @@ def test_prune_thins_a_series(home: Path) -> None:
     one_message(run("snapshot", "prune", "--keep-all", "-1"), 2, "are inconsistent")
 
 
+@pytest.mark.postgres
+def test_a_database_that_cannot_be_audited(own_server: PrivateServer) -> None:
+    """With --all-databases, the others are audited, and the exit code is that of an unreachable server."""
+    name = "cannot_be_audited"
+    with psycopg.connect(own_server.conninfo(), autocommit=True) as conn:
+        conn.execute(f"CREATE DATABASE {name}")
+        try:
+            with psycopg.connect(own_server.conninfo(name)) as locked:
+                locked.execute("LOCK TABLE pg_class IN ACCESS EXCLUSIVE MODE")
+                result = run("audit", own_server.conninfo(), "--all-databases", "--no-store")
+        finally:
+            conn.execute(f"DROP DATABASE {name}")
+    assert result.returncode == 3, result.stderr
+    assert f"not audited: {name}: cannot connect" in result.stdout
+
+
 def test_all_databases(own_server: PrivateServer) -> None:
     for name in ("first", "second"):
         fresh_database(own_server.conninfo(), name)
