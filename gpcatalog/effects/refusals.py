@@ -8,28 +8,22 @@ certain. tests/effects/test_refusals.py compares each reason with live servers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.certain import name_in_use
-from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.keys import fold, qualified
 from gpcatalog.effects.query_columns import columns_of, reads_temporary
-from gpcatalog.effects.refused_tables import (
-    output_twice,
-    refused_alter,
-    refused_index,
-    refused_table,
-)
+from gpcatalog.effects.refused_alterations import refused_alter
+from gpcatalog.effects.refused_drops import refused_drop
+from gpcatalog.effects.refused_tables import output_twice, refused_index, refused_table
 from gpcatalog.effects.ties import names_are_written
-from gpcatalog.effects.view_sequences import owned_sequences
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
-    from gpcatalog.effects.ties import Name
 
 RefusalCheck = Callable[["SchemaState", Any], str]
 
@@ -163,86 +157,12 @@ def _type(state: SchemaState, tree: exp.Expression) -> str:
     return f"type {name} exists"
 
 
-# --- DROP -----------------------------------------------------------------------------------------
-
-
-def _drop(state: SchemaState, tree: exp.Expression) -> str:
-    kind = str(tree.args.get("kind") or "")
-    if state.unsure:
-        return ""
-    if kind == "SCHEMA":
-        return "" if cascades(tree) else _drop_schemas(state, tree)
-    outer = kind == "FOREIGN TABLE" or kind.startswith("EXTERNAL ")
-    if kind not in ("TABLE", "VIEW", "MATERIALIZED VIEW") and not outer:
-        return ""
-    found: list[Name] = []
-    for name in tree.args.get("names") or ():
-        key = state.known_name(name, state.views)
-        temporary = state.tables.get(("", key[1]))
-        if temporary is not None and temporary.temporary:
-            continue  # it may have the same name as a view
-        if outer:
-            found += [key] if key in state.views and not state.views[key].rule else []
-            continue
-        if key in state.views and state.views[key].rule:
-            if kind == "TABLE":
-                return f"{key[1]} is a view"
-            found.append(key)
-            continue
-        table = state.find(name) if key not in state.views else None
-        if table is None or table.uncounted or state.why_not_found(name, table):
-            continue
-        if kind != table.kind:
-            return f"{table.title} is a {table.kind.lower()}"
-        for one in (table, *state.partitions_of(table)):
-            found.append((one.schema, one.name))
-            found += [key for key, _, sure in owned_sequences(state, one) if sure]
-    return "" if cascades(tree) else _depends(state, found)
-
-
-def _depends(state: SchemaState, gone: list[Name]) -> str:
-    """An object that depends on relations that are dropped without CASCADE."""
-    for key in gone:
-        for view, _ in state.ties.reading(state, key):
-            if view not in gone:
-                return f"view {view[1]} depends on {key[1]}"
-        table = state.tables.get(key)
-        if key in state.ties.referenced:
-            for other in state.tables.values():
-                known = other.known and not other.uncounted and other.parent is None
-                there = (other.schema, other.name)
-                if known and there not in gone and any(f.target == key for f in other.foreign):
-                    return f"a foreign key of {other.title} depends on {key[1]}"
-        if table is not None and table.inherited:
-            for child in state.inheriting(table):
-                there = (child.schema, child.name)
-                if key in child.inherits and there not in gone and not child.uncounted:
-                    return f"table {child.title} depends on {key[1]}"
-    return ""
-
-
-def _drop_schemas(state: SchemaState, tree: exp.Expression) -> str:
-    names = {
-        fold(n if isinstance(n, exp.Identifier) else n.args.get("this"))
-        for n in tree.args.get("simple") or tree.args.get("names") or ()
-    }
-    kept: Iterable[Name] = (
-        *(key for key, t in state.tables.items() if not t.uncounted and not t.temporary),
-        *(key for key, view in state.views.items() if view.columns is not None),
-        *state.sequences,
-    )
-    for schema, name in kept:
-        if schema in names:
-            return f"{schema}.{name} depends on schema {schema}"
-    return ""
-
-
 _CHECKS: dict[str, RefusalCheck] = {
     "Create": _create,
     "CreateSchema": _schema,
     "CreateSequence": _sequence,
     "CreateType": _type,
     "CreateDomain": _type,
-    "DropObject": _drop,
+    "DropObject": refused_drop,
     "AlterTable": refused_alter,
 }
