@@ -8,7 +8,15 @@ from rich.padding import Padding
 from gpcatalog.emit.terminal import heading, table, text
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, duration, plural, size
-from gpcatalog.upkeep.result import Adoption, Calendar, Cover, LeftAlone, NightLine, Status
+from gpcatalog.upkeep.result import (
+    ANNOUNCED_DAYS,
+    Adoption,
+    Calendar,
+    Cover,
+    LeftAlone,
+    NightLine,
+    Status,
+)
 
 NIGHTS_SHOWN = 60
 FIRST = 2  # first nights with work that are shown completely
@@ -201,7 +209,7 @@ def show_status(found: Status, out: Console) -> None:
     else:
         out.print(text(f"Upkeep of {found.database}: OK"))
     if found.last is not None:
-        ended = f"{found.last.ended:%Y-%m-%d %H:%M}" if found.last.ended else "not ended"
+        ended = f"ended {found.last.ended:%Y-%m-%d %H:%M}" if found.last.ended else "not ended"
         heading(out, "Last run")
         _line(
             out,
@@ -230,6 +238,12 @@ def show_status(found: Status, out: Console) -> None:
                 left=2,
             )
         )
+        if drops := sum(t.drop for t in found.tables):
+            _line(
+                out,
+                f"{drops} of the partitions to remove are dropped, each"
+                f" {ANNOUNCED_DAYS} days after its announcement",
+            )
         if found.waiting:
             _line(
                 out,

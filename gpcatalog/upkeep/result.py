@@ -16,7 +16,7 @@ from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.upkeep.forecast import ForecastNight
 from gpcatalog.upkeep.night import Night, TableState, cover_end, night, uncovered
 from gpcatalog.upkeep.reader import ReadTable, Unplanned
-from gpcatalog.upkeep.rules import PREMAKE_DAYS, NightLimits
+from gpcatalog.upkeep.rules import ANNOUNCED, PREMAKE_DAYS, NightLimits
 
 
 def _day(at: int) -> str:
@@ -364,7 +364,7 @@ class TableStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What is due for a table tonight.
 
     wanted_days: minimum cover that the policy requires; unit: of the cover, "days" or "partitions"
-    (plain numbers)
+    (plain numbers); drop: those of `remove` whose rows are dropped, after their announcement
     """
 
     table: str
@@ -375,6 +375,7 @@ class TableStatus(msgspec.Struct, frozen=True, kw_only=True):
     create: int
     merge: int
     remove: int
+    drop: int
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -401,9 +402,11 @@ def _table_status(t: TableState, tonight: Night, now: int) -> TableStatus:
         create=sum(len(c.new) for c in tonight.create if c.table == t.oid),
         merge=sum(len(m.parts) for m in tonight.rollups if m.table == t.oid),
         remove=sum(len(r.parts) for r in tonight.retire if r.table == t.oid),
+        drop=sum(len(r.parts) for r in tonight.retire if r.table == t.oid and r.how == "drop"),
     )
 
 
+ANNOUNCED_DAYS = ANNOUNCED // DAY
 LONGEST_RUN = timedelta(hours=1)
 """How long a run that has not ended counts as one that goes on."""
 
