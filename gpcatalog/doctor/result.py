@@ -337,7 +337,11 @@ def _sessions(server: Server, to: str, facts: Facts, *, open_by: str, superuser:
             if classic
             else "not a member of pg_read_all_stats"
         ),
-        "sessions with old transactions, and sessions that wait for DDL",
+        (
+            "sessions with old transactions, and sessions that wait for DDL"
+            if classic
+            else "how long their transactions are open, and sessions that wait for DDL"
+        ),
         () if classic else (f"GRANT pg_read_all_stats TO {to};",),
     )
 

@@ -118,7 +118,9 @@ def verdict_lines(report: Report) -> list[Text]:
 
 
 def _limit_sentence(report: Report) -> str:
-    """A sentence with the upper limit that has the highest share used."""
+    """A sentence with the violated limits, or with the upper limit whose used share is highest."""
+    if any(v.state == "over" for v in report.verdicts):
+        return f" Violated limits: {_violations(report)}."
     known = [v for v in report.verdicts if v.share is not None and not v.minimum]
     fullest = max(known, key=lambda v: v.share or 0, default=None)
     if fullest is None:
@@ -418,6 +420,9 @@ def verdicts(found: tuple[Verdict, ...], out: Console) -> None:
     )
 
 
+_UNKNOWN_AGE = {"replication slot": ""}  # has none; that of a session may be hidden
+
+
 def _holders(report: Report, out: Console) -> None:
     if report.holders:
         heading(out, "What prevents VACUUM from removing dead rows")
@@ -425,7 +430,7 @@ def _holders(report: Report, out: Console) -> None:
         (
             f"{h.holder} {h.name}" + (f" (segment {h.content})" if h.content >= 0 else ""),
             " ".join(x for x in (h.role, h.database, h.detail) if x),
-            duration(h.seconds) if h.seconds is not None else "",
+            duration(h.seconds) if h.seconds is not None else _UNKNOWN_AGE.get(h.holder, "?"),
             count(h.xid_age) if h.xid_age is not None else "",
         )
         for h in report.holders[:6]
