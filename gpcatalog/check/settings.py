@@ -31,7 +31,7 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """All settings of the check.
 
-    server: greenplum6, greenplum7, cloudberry2 or postgresNN
+    server: greenplum6, greenplum7, cloudberry2, or postgres12 to postgres19
     segments, hosts: primary segments of the cluster, and the hosts that they run on
     time_zone: time zone of the session that will run the DDL; ranges of timestamptz depend on it
     table, change, total: budgets of one table, of the whole change, and of the cluster with a

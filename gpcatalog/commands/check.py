@@ -230,7 +230,7 @@ def check(
         str,
         typer.Option(
             metavar="NAME",
-            help="greenplum6, greenplum7, cloudberry2 or postgresNN.",
+            help="greenplum6, greenplum7, cloudberry2, or postgres12 to postgres19.",
             show_default="greenplum7",
         ),
     ] = "",

@@ -144,7 +144,7 @@ def estimate(
         typer.Option(
             "--server",
             metavar="NAME",
-            help="greenplum6, greenplum7, cloudberry2 or postgresNN.",
+            help="greenplum6, greenplum7, cloudberry2, or postgres12 to postgres19.",
             show_default=False,
         ),
     ] = "",
@@ -389,6 +389,12 @@ def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None
                 f"cannot read {table}: {e.reason}", exit_code=Exit.UNREACHABLE
             ) from None
         generation = session.server.generation
+    if not relations:
+        raise CatalogError(
+            f"{found.text} is not counted: it belongs to the server itself, or was dropped meanwhile",
+            hint="give a table of a user, as schema.table",
+            exit_code=Exit.USAGE,
+        )
     primaries = [x for x in instances if x["role"] == "p" and x["content"] >= 0]
     return estimated(
         generation,

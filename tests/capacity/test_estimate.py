@@ -288,6 +288,8 @@ def check(dsn: str) -> None:
         live.work.execute("CREATE VIEW seen AS SELECT 1 AS one")
         with pytest.raises(CatalogError, match=r"no table public\.seen"):
             run(live.dsn, "--table", "public.seen")
+        with pytest.raises(CatalogError, match=r"pg_catalog\.pg_class is not counted"):
+            run(live.dsn, "--table", "pg_catalog.pg_class")
 
 
 def _equal(
