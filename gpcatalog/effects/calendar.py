@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from zoneinfo import ZoneInfo
 
 from sqlglot import exp
@@ -110,7 +110,13 @@ _STAMP = re.compile(
 )
 
 
+# the day of a year, or two digits each for year, month and day
+_ODD_DATE = re.compile(r"\d{4}[.-]\d{3}(?!\d)|\d{6}(?!\d)")
+
+
 def _as_date(text: str) -> date:
+    if _ODD_DATE.match(text.strip()):
+        raise Unknown(f"date {text!r}")
     found = _DATE.match(text.strip()) or _STAMP.match(text.strip())
     if found is None:
         raise Unknown(f"date {text!r} (depends on DateStyle or is not ISO 8601)")
@@ -135,6 +141,8 @@ def _as_stamp(text: str, zone: ZoneInfo | None) -> datetime:
         return stamp
     if found[8]:
         mark = found[8].upper()
+        if re.fullmatch(r"[+-]\d{3}", mark):
+            raise Unknown(f"timestamp {text!r}")  # hours and minutes
         if mark in ("Z", "UTC"):
             offset = timedelta()
         else:
@@ -208,12 +216,28 @@ def _integer(text: str) -> int:
     number = Decimal(text)
     if not number.is_finite() or number.adjusted() > 20:
         raise Unknown(f"number {text!r}")
-    return int(number)
+    return int(number.to_integral_value(ROUND_HALF_UP))  # as the server converts numeric
+
+
+def _same_kind(written: str, kind: str, text: str) -> bool:
+    """Whether a constant with this type ("" if none is written) has the value of its text as a key
+    of this kind.
+    """
+    if written in ("", "number", "text") or written.lower().startswith(
+        ("text", "varchar", "unknown")
+    ):
+        return True
+    if "(" in written:
+        return False  # rounded to a precision
+    own = kind_of(written)
+    return own == kind or (own == "date" and kind == "timestamp" and len(text.strip()) <= 10)
 
 
 def value(node: exp.Expression, kind: str, zone: ZoneInfo) -> Value:
     """The value of a bound, in the kind of its column."""
-    text, _, _ = raw(node)
+    text, written, _ = raw(node)
+    if kind in ("date", "timestamp", "timestamptz") and not _same_kind(written, kind, text):
+        raise Unknown(f"{written} for a key of type {kind}")
     try:
         if kind == "integer":
             return _integer(text)

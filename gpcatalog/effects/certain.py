@@ -23,13 +23,13 @@ def name_in_use(state: SchemaState, key: Name, *, temporary: bool = False) -> st
     if state.unsure or state.existing is not None or maybe_in_role_schema(state, schema):
         return ""
     table = state.tables.get(key)
-    exists = table is not None and table.temporary == temporary and not table.uncounted
+    exists = table is not None and table.temporary == temporary and _still_exists(table)
     if not temporary:
         hit = state.partition(schema, name)
         exists = (
             exists
             or (key in state.views and state.views[key].columns is not None)
-            or key in state.sequences
+            or (key in state.sequences and key not in state.owned_once)
             or (
                 hit is not None
                 and (hit[1][-1].schema or hit[0].schema) == schema
@@ -53,11 +53,22 @@ def is_certain(state: SchemaState, name: exp.Expression, table: Table | None) ->
         table is not None
         and not state.unsure
         and not state.doubt
-        and table.known
-        and not table.uncounted
+        and is_complete(table)
+        and not (("pg_temp", table.name) in state.views and not qualified(name)[0])
+        # the relation of pg_catalog is found first
+        and not (table.name.startswith("pg_") and not qualified(name)[0])
         and not state.why_not_found(name, table)
         and (table.temporary or qualified(name)[0] in ("", table.schema))
     )
+
+
+def is_complete(table: Table) -> bool:
+    """Whether all columns, keys and constraints of a table are known."""
+    return table.known and _still_exists(table)
+
+
+def _still_exists(table: Table) -> bool:
+    return not table.uncounted and not table.may_have_lost
 
 
 def not_in(columns: Iterable[str], known: Sequence[str]) -> str:

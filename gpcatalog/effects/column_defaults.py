@@ -40,11 +40,6 @@ def constant_names(value: exp.Expression) -> set[str]:
     return found
 
 
-def default_names(value: exp.Expression) -> int:
-    """Number of objects that a default names and depends on."""
-    return len(constant_names(value))
-
-
 def with_default(
     types: Types, ties: Ties, table: Table, new_column: Column, value: exp.Expression
 ) -> Column:
@@ -67,7 +62,9 @@ def with_default(
         return replace(new_column, default=new_column.stores_null or not same, named=0)
     if new_column.type.startswith("reg") and isinstance(constant, exp.Literal):
         note_dependencies(ties, table)  # the constant is the OID of an object
-    return replace(new_column, default=True, named=default_names(value))
+    names = frozenset(constant_names(value))
+    ties.use_sequences(table, names)
+    return replace(new_column, default=True, named=len(names), sequences_used=names)
 
 
 def has_default(element: exp.ColumnDef) -> bool:

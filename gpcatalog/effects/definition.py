@@ -305,6 +305,7 @@ def column(
         new_column = _new_column(state, name, kind)
         if state.types.collated(kind):
             note_dependencies(state.ties, table)
+        state.ties.use_type(table, new_column.type_used)
         table.columns.append(new_column)  # constraints after it may use it
     later: list[tuple[exp.Expression | None, exp.Expression, set[str]]] = []
     for constraint in element.args.get("constraints") or ():
@@ -347,6 +348,7 @@ def _new_column(state: Known, name: str, kind: exp.Expression) -> Column:
         serial="serial" if serial else "",
         named=int(serial),
         own_type=state.types.outer(kind),
+        type_used=state.types.used(kind),
         outer_order=state.types.from_extension(kind),
         own_not_null=serial,
         sized=sized(kind),

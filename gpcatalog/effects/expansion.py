@@ -4,9 +4,11 @@ of all relations.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
 from sqlglot import exp
@@ -136,6 +138,15 @@ def options_of(node: exp.Expression | None) -> dict[str, str]:
 # --- partitions -----------------------------------------------------------------------------------
 
 
+def _after(found: object, kind: str) -> object:
+    """The smallest value after an exclusive START; text if there is none."""
+    if kind == "integer" and isinstance(found, int):
+        return found + 1
+    if kind == "date" and isinstance(found, date):
+        return found + timedelta(days=1)
+    return f"after {found}"
+
+
 def _range_parts(
     element: exp.Expression,
     bound: gx.PartitionRange,
@@ -159,8 +170,10 @@ def _range_parts(
                     found = edge.expressions[0].sql("greenplum")
                 if which:
                     upper = found
-                else:
+                elif edge.args.get("inclusive") != "EXCLUSIVE":
                     lower = found
+                else:
+                    lower = _after(found, kind)
         yield name, lower, upper, bool(end is not None and end.args.get("inclusive") == "INCLUSIVE")
         return
     if start is None or end is None:
@@ -179,8 +192,23 @@ def _range_parts(
     parts = calendar.ranges(
         low, high, by, classic=classic, closed=inclusive, open_start=exclusive_start
     )
-    for number, (a, b, closed) in enumerate(parts, 1):
-        yield (f"{name}_{number}" if name else ""), a, b, closed
+    found_parts = list(parts)
+    # a single partition keeps the name (Greenplum 6.25.3, measured)
+    alone = classic and len(found_parts) == 1
+    for number, (a, b, closed) in enumerate(found_parts, 1):
+        yield (f"{name}_{number}" if name and not alone else name), a, b, closed
+
+
+def _close(parts: list[Partition]) -> None:
+    """A range without END ends where the next one begins, and one without START begins where the
+    one before it ends.
+    """
+    ranges = [part for part in parts if not part.default]
+    for one, following in itertools.pairwise(ranges):
+        if one.upper is None and following.lower is not None:
+            one.upper = following.lower
+        elif following.lower is None and one.upper is not None:
+            following.lower = one.upper if not one.closed else "?"
 
 
 def _tablename(element: exp.Expression) -> str:
@@ -308,6 +336,8 @@ class PartitionExpander:
                     if inner:
                         part.children = self.level(inner, level + 1, relation, storage, mine)
                 out.append(part)
+        if strategy == "range":
+            _close(out)
         return out
 
 

@@ -137,6 +137,8 @@ def operator_result(operator: str, left: str, right: str) -> str:
         texts = {*TEXTS, UNKNOWN}
         if left in texts and right in texts:
             return "text"
+        if left == right and left in ("bytea", "jsonb", "tsvector", "tsquery", "hstore"):
+            return left
         # with a constant, the other side determines the type: bytea, jsonb, an array
         other = right if left in texts else left
         constant = UNKNOWN in (left, right)

@@ -79,6 +79,22 @@ def object_name(first: str, second: str, label: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What is certain about the query of a view.
+
+    sure: it reads all relations that it names: none of them is a name in WITH; columns: of the only
+        relation that it reads; named: the names of its own columns are written
+    """
+
+    sure: bool = False
+    columns: frozenset[str] = frozenset()
+    named: bool = False
+
+
+NOTHING_SURE = Reading()
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column: its type by its name in the catalogs ("" if unknown), typmod, constraints and
     options.
@@ -106,6 +122,9 @@ class Column:
     own_not_null: bool = False  # the table itself defines NOT NULL, not only its parents
     not_null_alone: bool = False  # NOT NULL NO INHERIT
     sized: bool = False  # its type has a length or a precision
+    type_used: str = ""  # the name of its type, or of its elements, if it depends on it
+    # sequences that its default names, as written; as long as it has a default
+    sequences_used: frozenset[str] = frozenset()
 
     @property
     def stores_null(self) -> bool:

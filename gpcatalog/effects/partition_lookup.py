@@ -52,14 +52,18 @@ def locate(
     if ref.args.get("rank") is not None:
         number = str(ref.args["rank"].this)
         ranked = [p for p in siblings if not p.default]
-        _read_bounds(ranked, kind, zone)
+        read_bounds(ranked, kind, zone)
         if not number.isdigit() or any(isinstance(p.lower, str) for p in ranked):
             raise Unknown("partition not identified by its rank")
-        if any(p.bound for p in ranked):
-            try:
+        try:
+            if all(p.lower is not None for p in ranked) or any(p.bound for p in ranked):
                 ranked.sort(key=lambda p: (p.lower is not None, p.lower))
-            except (TypeError, InvalidOperation):
-                raise Unknown("partition not identified by its rank") from None
+            else:  # a partition without START begins where the one before it ends
+                known = [p.lower for p in ranked if p.lower is not None]
+                if known != sorted(known):  # type: ignore[type-var]
+                    raise Unknown("partition not identified by its rank")
+        except (TypeError, InvalidOperation):
+            raise Unknown("partition not identified by its rank") from None
         at = int(number) - 1
         return ranked[at] if 0 <= at < len(ranked) else None
     if ref.args.get("values") is not None:
@@ -74,14 +78,17 @@ def _holding(
     """The partition for a row with that key."""
     if len(values) != 1:
         raise Unknown("partition FOR several values")
-    _read_bounds(siblings, kind, zone)
+    read_bounds(siblings, kind, zone)
     if any(p.listed for p in siblings):
         hit = _listing(siblings, values[0], kind, zone)
     else:
         if kind == "text":
             raise Unknown("partition FOR a value of this type")
         value = calendar.value(values[0], kind, zone)
-        hit = next((p for p in siblings if _covers(p, value)), None)
+        hits = [p for p in siblings if _covers(p, value)]
+        if len(hits) > 1:  # one of them ends where the next one begins
+            raise Unknown("partition with open bounds")
+        hit = hits[0] if hits else None
     return hit or next((p for p in siblings if p.default), None)
 
 
@@ -91,7 +98,7 @@ def _listing(
     """The partition that lists a value, compared as text or as a value of the key's type."""
     text_value = plain(value)
     for part in siblings:
-        if any(plain_text(text) == text_value for text in part.listed):
+        if any(text != "NULL" and plain_text(text) == text_value for text in part.listed):
             return part
     if kind == "text":
         if any(not p.listed and not p.default for p in siblings):
@@ -110,7 +117,7 @@ def _listing(
     return None
 
 
-def _read_bounds(siblings: Sequence[Partition], kind: str, zone: ZoneInfo) -> None:
+def read_bounds(siblings: Sequence[Partition], kind: str, zone: ZoneInfo) -> None:
     """Parse the bounds of partitions that have them only as text of the server."""
     for part in siblings:
         if (

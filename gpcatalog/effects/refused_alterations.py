@@ -8,19 +8,37 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.casts import different_types
 from gpcatalog.effects.certain import is_certain, name_in_use, not_in
-from gpcatalog.effects.definition import constraint_names
-from gpcatalog.effects.keys import fold
-from gpcatalog.effects.refused_partitions import add_partition, attach, split
+from gpcatalog.effects.definition import constraint_names, traits_of
+from gpcatalog.effects.handlers.actions import action_has_only
+from gpcatalog.effects.keys import fold, qualified
+from gpcatalog.effects.refused_columns import (
+    only_parent,
+    refused_column,
+    refused_column_change,
+    refused_column_drop,
+    refused_rename,
+)
+from gpcatalog.effects.refused_commands import refused_command
+from gpcatalog.effects.refused_distribution import (
+    other_distribution,
+    refused_distribution,
+    refused_key,
+)
+from gpcatalog.effects.refused_drops import refused_index_drop
+from gpcatalog.effects.refused_partitions import attach
 from gpcatalog.effects.refused_tables import (
     Elements,
     has_primary,
+    not_a_parent,
+    read_columns,
     refused_reference,
     without_key,
 )
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.renames import too_long
-from gpcatalog.effects.view_sequences import owned_sequences
+from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -36,12 +54,14 @@ def refused_alter(state: SchemaState, tree: exp.Expression) -> str:
     if not any(type(a).__name__ in _CHECKED_ACTIONS for a in actions):
         return ""
     table = state.find(name)
-    if table is None or not is_certain(state, name, table):
+    if table is None:
+        return _not_a_table(state, name, actions)
+    if not is_certain(state, name, table):
         return ""
     columns = [c.name for c in table.columns]
     for action in actions:
         if type(action).__name__ == "DropColumn":
-            if why := _drop_column(state, table, action, columns):
+            if why := refused_column_drop(state, table, action, columns, actions):
                 return why
             columns = [c for c in columns if c != fold(action.this)]
     added: list[str] = []
@@ -51,12 +71,46 @@ def refused_alter(state: SchemaState, tree: exp.Expression) -> str:
     return ""
 
 
+# actions that the server does not apply to a view
+_OF_TABLES = frozenset(
+    """AddColumn DropColumn AddTableConstraint DropConstraint AttachPartition DetachPartition InheritAction""".split()
+)
+# actions that Greenplum 6 does not apply to one partition
+_OF_WHOLE_TABLES = frozenset("""AddColumn DropColumn RenameColumnTo RenameTo""".split())
+
+
+def _not_a_table(state: SchemaState, name: exp.Expression, actions: list[exp.Expression]) -> str:
+    """Why the server rejects an ALTER TABLE of a view, or of one partition (Greenplum 6)."""
+    if state.unsure or state.doubt:
+        return ""
+    kinds = {type(a).__name__ for a in actions}
+    retypes = any(
+        type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None for a in actions
+    )
+    key = state.known_name(name, state.views)
+    view = state.views.get(key)
+    if view is not None and view.rule and (kinds & _OF_TABLES or retypes):
+        return f"{key[1]} is a view"
+    hit = state.partition(*qualified(name)) if state.edition.classic else None
+    if hit is None or not hit[0].known:
+        return ""
+    clauses = (a.args.get("distribution") for a in actions if type(a).__name__ == "SetTable")
+    distributes = any(c is not None and other_distribution(hit[0], c) for c in clauses)
+    if kinds & _OF_WHOLE_TABLES or retypes or distributes:
+        return f"{hit[1][-1].name} is a partition of {hit[0].title}"
+    return ""
+
+
 _CHECKED_ACTIONS = frozenset(
     (
         "AddColumn",
         "DropColumn",
         "AlterColumnAction",
         "AddTableConstraint",
+        "DropConstraint",
+        "RenameConstraint",
+        "InheritAction",
+        "SetTable",
         "RenameColumnTo",
         "RenameTo",
         "SetSchema",
@@ -65,39 +119,13 @@ _CHECKED_ACTIONS = frozenset(
         "AddPartition",
         "SplitPartition",
         "AlterPartition",
+        "DropPartition",
+        "TruncatePartition",
+        "RenamePartition",
+        "ExchangePartition",
+        "SetSubpartitionTemplate",
     )
 )
-
-
-def _drop_column(
-    state: SchemaState, table: Table, action: exp.Expression, columns: list[str]
-) -> str:
-    name = fold(action.this)
-    if name not in columns:
-        exists = action.args.get("if_exists") or action.args.get("exists")
-        return "" if exists or name == "oid" else f"column {name} of {table.title} does not exist"
-    if _partitions_by(table, name):
-        return f"column {name} is part of the partition key"
-    if str(action.args.get("behavior") or "") == "CASCADE":
-        return ""
-    view = _view_of_column(state, table, name)
-    if view:
-        return f"view {view} depends on column {name}"
-    for key, column, sure in owned_sequences(state, table):
-        for one, _ in state.ties.reading(state, key) if sure and column == name else ():
-            return f"view {one[1]} depends on sequence {key[1]} of column {name}"
-    return ""
-
-
-def _partitions_by(table: Table, name: str) -> bool:
-    """Whether a column is part of the partition key, at any level."""
-    return any(name in level.keys for level in table.levels)
-
-
-def _view_of_column(state: SchemaState, table: Table, name: str) -> str:
-    """A view that certainly reads a column; "" if there is none."""
-    reading = state.ties.reading(state, (table.schema, table.name))
-    return next((view[1] for view, columns in reading if name in columns), "")
 
 
 def _action(
@@ -114,27 +142,15 @@ def _action(
     """
     kind = type(action).__name__
     if kind == "AddColumn":
-        return _add_column(table, action, columns, added)
+        return refused_column(state, table, action, columns, added)
     if kind == "AlterColumnAction":
-        name = fold(action.this)
-        # also a column that the statement drops: the order of the two actions differs
-        known = (*(c.name for c in table.columns), *_added(actions), "oid")
-        if isinstance(action.this, exp.Identifier) and name not in known:
-            return f"column {name} of {table.title} does not exist"
-        if action.args.get("kind") is not None and _partitions_by(table, name):
-            return f"column {name} is part of the partition key"
-        if action.args.get("kind") is not None and (view := _view_of_column(state, table, name)):
-            return f"view {view} depends on column {name}"
-        return ""
+        return refused_column_change(state, table, action, (*_added(actions), "oid"), actions)
     if kind == "AddTableConstraint":
         known = (*columns, *_added(actions))
         drops = any(type(a).__name__ in ("DropConstraint", "DropColumn") for a in actions)
-        return _add_constraint(state, table, action.this, known, drops=drops)
+        return _add_constraint(state, table, action, known, drops=drops)
     if kind == "RenameColumnTo":
-        old, new = fold(action.this), fold(action.args.get("to"))
-        if old not in columns:
-            return f"column {old} of {table.title} does not exist"
-        return f"column {new} of {table.title} exists" if new in columns else ""
+        return refused_rename(state, table, action, columns)
     if kind == "RenameTo":
         if table.parent is not None or table.temporary:
             return ""
@@ -147,19 +163,31 @@ def _action(
         schema = fold(action.this)
         same = schema == (table.schema or "public")
         return "" if same else name_in_use(state, (schema, table.name))
+    if kind == "DropConstraint":
+        return _drop_constraint(state, table, action)
+    if kind == "RenameConstraint":
+        new, own = fold(action.args.get("to")), table.parent is None and not table.inherits
+        exists = own and new != fold(action.this) and new in constraint_names(table)
+        return f"constraint {new} of {table.title} exists" if exists else ""
+    if kind == "InheritAction":
+        return _inherit(state, table, action) if len(actions) == 1 else ""
     if kind == "AttachPartition":
         return attach(state, table, action)
+    partitioned = bool(table.levels or table.partitioned)
+    if kind == "SetTable" and partitioned and not state.edition.greenplum:
+        sets = str(action.args.get("form") or "").startswith("SET") and action.args.get("options")
+        return f"storage options for {table.title}, which is partitioned" if sets else ""
+    if kind == "SetTable" and action.args.get("distribution") is not None and len(actions) == 1:
+        return refused_distribution(state, table, action.args["distribution"])
+    if kind == "DetachPartition" and (why := _not_its_partition(state, table, action)):
+        return why
     if kind == "DetachPartition" and action.args.get("concurrently"):
         default = (
             table.taken_bounds is not None and table.taken_bounds.default in table.own_children
         )
         return "DETACH … CONCURRENTLY of a table with a default partition" if default else ""
-    if kind in ("SplitPartition", "AlterPartition") and state.edition.greenplum:
-        return split(table, action)
     drops = any(type(a).__name__ == "DropPartition" for a in actions)
-    if kind == "AddPartition" and state.edition.greenplum and not drops:
-        return add_partition(state, table, action)
-    return ""
+    return refused_command(state, table, action, drops=drops)
 
 
 def _added(actions: list[exp.Expression]) -> Iterator[str]:
@@ -167,29 +195,30 @@ def _added(actions: list[exp.Expression]) -> Iterator[str]:
     return (fold(a.this.this) for a in actions if type(a).__name__ == "AddColumn")
 
 
-def _add_column(table: Table, action: exp.Expression, columns: list[str], added: list[str]) -> str:
-    name = fold(action.this.this)
-    if action.args.get("exists") or action.args.get("if_not_exists"):
-        return ""
-    if name in (*columns, *added):
-        return f"column {name} of {table.title} exists"
-    added.append(name)
-    found = Elements([action.this])
-    if any(primary for primary, _ in found.keys) and has_primary(table):
-        return "a table has one primary key only"
-    return ""
-
-
 def _add_constraint(
     state: SchemaState,
     table: Table,
-    element: exp.Expression,
+    action: exp.Expression,
     columns: Sequence[str],
     *,
     drops: bool,
 ) -> str:
     """What is wrong with a new constraint; drops: the statement also drops constraints."""
+    element = action.this
     found = Elements([element])
+    kind = element.args["kind"]
+    if isinstance(kind, gx.ExcludeConstraint) and state.edition.classic:
+        return "Greenplum 6 has no exclusion constraints"
+    for node in found.checks:
+        if missing := not_in(sorted(read_columns(node)), [*columns, table.name]):
+            return f"column {missing} of an expression does not exist"
+    if isinstance(kind, gx.CheckConstraint):
+        alone = "NO INHERIT" in traits_of(element)
+        divided = bool(table.partitioned or table.levels)
+        if alone and divided and not state.edition.classic:
+            return f"NO INHERIT for {table.title}, which is partitioned"
+        if not alone and (why := only_parent(state, table, action)):
+            return why
     if not drops:
         if any(primary for primary, _ in found.keys) and has_primary(table):
             return "a table has one primary key only"
@@ -198,15 +227,72 @@ def _add_constraint(
         for name in found.names if alone else ():
             if name in constraint_names(table):
                 return f"constraint {name} of {table.title} exists"
+    alone = len(action.root().args.get("actions") or ()) == 1
     for _, key in found.keys:
         if missing := not_in(key, columns):
             return "" if missing == "oid" else f"column {missing} of a key does not exist"
-        keys = [k for level in table.levels for k in level.keys]
+        if alone and (why := refused_key(state, table, key, "key")):
+            return why
+        if state.edition.classic and table.storage in (Storage.AO_ROW, Storage.AO_COLUMN):
+            return "a key of an append-optimized table"
+        family = [] if action_has_only(action) else state.partitions_of(table)
+        below = (level for one in family if one.known for level in one.levels)
+        keys = [k for level in (*table.levels, *below) for k in level.keys]
         if keys and (why := without_key(key, keys, classic=state.edition.classic)):
             return why
+    types = {c.name: c for c in table.columns} if alone else {}
     for node, local in found.foreign:
         if missing := not_in(local, columns):
             return f"column {missing} of a foreign key does not exist"
-        if why := refused_reference(state, node, local):
+        if not alone and state.find(node.this) is table:
+            continue  # another action may add the key
+        if why := refused_reference(state, node, local, types):
             return why
+    return ""
+
+
+def _drop_constraint(state: SchemaState, table: Table, action: exp.Expression) -> str:
+    name = fold(action.this)
+    key = next((k for k in table.indexes if k.constraint and k.name == name), None)
+    check = next((c for c in table.checks if c.name == name), None)
+    if (key is not None and key.of) or (check is not None and not check.own):
+        return f"constraint {name} of {table.title} is inherited"
+    if key is None or str(action.args.get("behavior") or "") == "CASCADE":
+        return ""
+    actions = action.root().args.get("actions") or ()
+    return refused_index_drop(state, table, key, others_only=len(actions) > 1)
+
+
+def _not_its_partition(state: SchemaState, table: Table, action: exp.Expression) -> str:
+    child = state.find(action.this)
+    if child is None or not is_certain(state, action.this, child):
+        return ""
+    own = child.parent == (table.schema, table.name)
+    return "" if own else f"{child.title} is not a partition of {table.title}"
+
+
+def _inherit(state: SchemaState, table: Table, action: exp.Expression) -> str:
+    """Why the server rejects INHERIT or NO INHERIT."""
+    form = str(action.args.get("form") or "")
+    parent = state.find(action.this) if form in ("INHERIT", "NO INHERIT") else None
+    if parent is None or not is_certain(state, action.this, parent):
+        return ""
+    key = parent.schema, parent.name
+    if table.parent is not None and not state.edition.classic:
+        return f"{table.title} is a partition"
+    if form.startswith("NO"):
+        there = table.parent is not None or key in table.inherits
+        return "" if there else f"{table.title} does not inherit from {parent.title}"
+    if key in table.inherits:
+        return f"{table.title} inherits from {parent.title} already"
+    if parent is table or any(one is parent for one in state.inheriting(table)):
+        return f"{table.title} would inherit from itself"
+    if why := not_a_parent(state, parent):
+        return why
+    own = {c.name: c for c in table.columns}
+    if missing := not_in((c.name for c in parent.columns), list(own)):
+        return f"{table.title} has no column {missing}"
+    for column in parent.columns:
+        if different_types(column, own[column.name]):
+            return f"column {column.name} of {table.title} has another type"
     return ""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.casts import different_types
 from gpcatalog.effects.certain import is_certain, not_in
-from gpcatalog.effects.keys import child_name, fold
-from gpcatalog.effects.partition_lookup import plain, plain_text
+from gpcatalog.effects.keys import Column, child_name, fold
+from gpcatalog.effects.list_values import stored_values, written_values
 from gpcatalog.effects.relations import Partition, Table
 from gpcatalog.effects.taken_bounds import Bound, TakenBounds, bound_of, of_value
 
@@ -21,24 +23,36 @@ if TYPE_CHECKING:
 
 def new_bound(state: SchemaState, parent: Table, node: exp.Expression | None) -> Bound | None:
     """The bound of a partition of this table; None if it is not understood."""
-    level = parent.levels[0] if parent.levels else None
-    if level is None or (len(level.keys) != 1 and not isinstance(node, gx.BoundDefault)):
-        return None
-    key = next((c for c in parent.columns if c.name == level.keys[0]), None)
-    return bound_of(node, key, state.zone)
+    names = parent.levels[0].keys if parent.levels else ()
+    by_name = {c.name: c for c in parent.columns}
+    keys = [by_name[name] for name in names if name in by_name]
+    return bound_of(node, keys if len(keys) == len(names) else (), state.zone)
 
 
 def note_bound(
     state: SchemaState, parent: Table, child: Table, node: exp.Expression | None
 ) -> None:
     """Store the bound of a partition that was created or attached."""
+    numbers = _hash_of(node)
     try:
         bound = new_bound(state, parent, node)
     except Unknown:
         return
+    if numbers is not None:
+        parent.taken_bounds = parent.taken_bounds or TakenBounds()
+        parent.taken_bounds.add_hash((child.schema, child.name), *numbers)
     if bound is not None:
         parent.taken_bounds = parent.taken_bounds or TakenBounds()
         parent.taken_bounds.add((child.schema, child.name), bound)
+
+
+def _hash_of(node: exp.Expression | None) -> tuple[int, int] | None:
+    """The modulus and the remainder of a hash partition."""
+    if not isinstance(node, gx.BoundWith):
+        return None
+    modulus, remainder = (str(node.args[n].this) for n in ("modulus", "remainder"))
+    known = modulus.isdigit() and remainder.isdigit() and int(modulus) > 0
+    return (int(modulus), int(remainder)) if known else None
 
 
 _STRATEGY = {"BoundFromTo": "range", "BoundIn": "list", "BoundWith": "hash"}
@@ -54,10 +68,19 @@ def bound_problem(state: SchemaState, parent: Table, node: exp.Expression | None
         return ""
     if strategy == "hash" if kind == "BoundDefault" else _STRATEGY[kind] != strategy:
         return f"a bound for {strategy} partitions is needed"
-    if isinstance(node, gx.BoundWith):
-        modulus, remainder = (str(node.args[n].this) for n in ("modulus", "remainder"))
-        outside = modulus.isdigit() and remainder.isdigit() and int(remainder) >= int(modulus)
-        return "the remainder is not less than the modulus" if outside else ""
+    taken = parent.taken_bounds
+
+    def exists(name: Name) -> bool:
+        return name in parent.own_children
+
+    if (numbers := _hash_of(node)) is not None:
+        if numbers[1] >= numbers[0]:
+            return "the remainder is not less than the modulus"
+        return taken.same_hash(*numbers, exists) if taken is not None else ""
+    if isinstance(node, gx.BoundFromTo) and (why := _values_problem(parent, node)):
+        return why
+    if node is not None and (why := no_number(parent, 0, node)):
+        return why
     try:
         bound = new_bound(state, parent, node)
     except Unknown:  # the time zone of the session
@@ -68,16 +91,30 @@ def bound_problem(state: SchemaState, parent: Table, node: exp.Expression | None
         return "the range is empty"
     if bound.default and any(p.default for p in parent.parts):
         return f"{parent.title} has a default partition"
-    other = (
-        parent.taken_bounds.overlapping(bound, lambda name: name in parent.own_children)
-        if parent.taken_bounds is not None
-        else None
-    )
+    other = taken.overlapping(bound, exists) if taken is not None else None
     if other is None:
         return ""
     if bound.default:
         return f"{parent.title} has a default partition, {other[1]}"
     return f"the bound overlaps that of {other[1]}"
+
+
+def _values_problem(parent: Table, node: exp.Expression) -> str:
+    """What is wrong with the values of a range, whatever the types of the columns are."""
+    ends = [node.args["lower"], node.args["upper"]]
+    if any(len(values) != len(parent.levels[0].keys) for values in ends):
+        return "a range needs one value for each column of the partition key"
+    if any(isinstance(value, exp.Null) for values in ends for value in values):
+        return "a range has no NULL"
+    for values in ends:
+        words = [
+            fold(v.this) if isinstance(v, exp.Column) and isinstance(v.this, exp.Identifier) else ""
+            for v in values
+        ]
+        for word in ("minvalue", "maxvalue"):
+            if word in words and set(words[words.index(word) :]) != {word}:
+                return f"after {word.upper()}, all values have to be {word.upper()}"
+    return ""
 
 
 def attach(state: SchemaState, table: Table, action: exp.Expression) -> str:
@@ -87,95 +124,160 @@ def attach(state: SchemaState, table: Table, action: exp.Expression) -> str:
         return ""
     if child.parent is not None:
         return f"{child.title} is a partition already"
+    if child is table:
+        return f"{table.title} would be a partition of itself"
+    if child.inherits:
+        return f"{child.title} inherits from another table"
+    if state.inheriting(child):
+        return f"other tables inherit from {child.title}"
+    if child.temporary != table.temporary:
+        return f"one of {table.title} and {child.title} is temporary"
     mine, own = ({c.name: c for c in one.columns} for one in (table, child))
     if missing := not_in(mine, list(own)):
         return f"{child.title} has no column {missing}"
     if more := not_in(own, list(mine)):
         return f"{table.title} has no column {more}"
     for name, column in mine.items():
-        two = {column.type, own[name].type}
-        if len(two) == 2 and two <= _PLAIN_TYPES and not (column.own_type or own[name].own_type):
+        if different_types(column, own[name]):
             return f"column {name} of {child.title} has another type"
+        if column.not_null and not own[name].not_null:
+            return f"column {name} of {child.title} is not NOT NULL"
+        if own[name].serial == "identity" and state.edition.base >= 17:
+            return f"column {name} of {child.title} is an identity column"
+    names = {check.name for check in child.checks}
+    for check in table.checks:
+        if check.name not in names:
+            return f"{child.title} has no constraint {check.name}"
     return bound_problem(state, table, action.args.get("bound"))
 
 
-# types that have no other name
-_PLAIN_TYPES = frozenset("int2 int4 int8 text date timestamp timestamptz bool float8 uuid".split())
-
-
-def split(table: Table, action: exp.Expression) -> str:
-    """Why Greenplum rejects SPLIT PARTITION at the level that ALTER PARTITION names."""
-    level, node = 0, action
-    while type(node).__name__ == "AlterPartition":
-        level, node = level + 1, node.args["action"]
-    if type(node).__name__ != "SplitPartition" or level >= len(table.levels):
+def add_partition(
+    state: SchemaState,
+    table: Table,
+    siblings: list[Partition],
+    action: exp.Expression,
+    level: int,
+) -> str:
+    """Why Greenplum rejects ADD PARTITION next to these partitions; version 6 adds none if there is
+    a default partition.
+    """
+    name = fold(action.this) if isinstance(action.this, exp.Identifier) else ""
+    if name and _named(state, table, siblings, name, level):
+        return f"partition {name} of {table.title} exists"
+    # at the first level of a long list, the default partition was created first, or was added last
+    some = (*siblings[:1], *siblings[-1:]) if not level else siblings
+    default = any(p.default for p in some)
+    if state.edition.classic and default:
+        return f"{table.title} has a default partition: split that one instead"
+    if action.args.get("default"):
+        return f"{table.title} has a default partition" if default else ""
+    strategy, bound = table.levels[level].strategy, action.args.get("bound")
+    wrong = gx.PartitionValues if strategy == "range" else gx.PartitionRange
+    if strategy in ("range", "list") and isinstance(bound, wrong):
+        return f"a bound for {strategy} partitions is needed"
+    if bound is None and not action.args.get("partitions"):
+        return "a partition needs a bound"
+    if bound is not None and (why := no_number(table, level, bound)):
+        return why
+    new = _new(state, table, bound, level)
+    if new is None:
         return ""
-    if level < len(table.levels) - 1:
-        return "SPLIT PARTITION of a partition with subpartitions"
-    if level and table.levels[level].strategy == "list":
-        return "SPLIT PARTITION of a list partition below the first level"
+    if new.low is not None and new.high is not None and not new.low < new.high:
+        return "the range is empty"
+    overlapped = _overlapped(table, siblings, new, level)
+    return f"the bound overlaps that of {overlapped}" if overlapped else ""
+
+
+def no_number(table: Table, level: int, bound: exp.Expression) -> str:
+    """A message if a bound has a text without digits for a column of an integer type."""
+    column = next((c for c in table.columns if table.levels[level].keys == (c.name,)), None)
+    if column is None or column.own_type or column.type not in ("int2", "int4", "int8"):
+        return ""
+    ends = [bound.args.get(name) for name in ("lower", "upper")]
+    ends += [
+        bound.args[name].expressions
+        for name in ("start", "end")
+        if bound.args.get(name) is not None
+    ]
+    values = [value for end in ends if isinstance(end, list) for value in end]
+    for value in [*values, *bound.expressions]:
+        if (
+            type(value) is exp.Literal
+            and value.is_string
+            and not any(c.isdigit() for c in str(value.this))
+        ):
+            return f"'{value.this}' is not a value of type {column.type}"
     return ""
 
 
-def add_partition(state: SchemaState, table: Table, action: exp.Expression) -> str:
-    """Why Greenplum rejects ADD PARTITION at the first level; version 6 adds none if there is a
-    default partition.
-    """
-    if not table.levels:
-        return "" if table.partitioned else f"{table.title} is not partitioned"
-    name = fold(action.this) if isinstance(action.this, exp.Identifier) else ""
-    relation = (table.schema, child_name(table.name, 1, name))
-    if name and relation in state.leaf_of and any(p.partition == name for p in table.parts):
-        return f"partition {name} of {table.title} exists"
-    # the default partition was created first, or was added last
-    if state.edition.classic and any(p.default for p in (*table.parts[:1], *table.parts[-1:])):
-        return f"{table.title} has a default partition: split that one instead"
-    if action.args.get("default"):
-        return ""
-    other = _overlapped(state, table, action.args.get("bound"))
-    return f"the bound overlaps that of {other}" if other else ""
+def _named(
+    state: SchemaState, table: Table, siblings: list[Partition], name: str, level: int
+) -> bool:
+    """Whether one of these partitions has this name."""
+    if not level and (table.schema, child_name(table.name, 1, name)) not in state.leaf_of:
+        return False  # faster, for many partitions
+    return any(p.partition == name for p in siblings)
 
 
-def _overlapped(state: SchemaState, table: Table, bound: exp.Expression | None) -> str:
-    """The name of a partition whose bound overlaps the bound of ADD PARTITION; "" if that is not
-    certain.
-    """
-    key = next((c for c in table.columns if table.levels[0].keys == (c.name,)), None)
-    if key is None or key.own_type or key.typmod != -1:
-        return ""
-    new: Bound | None = None
-    if isinstance(bound, gx.PartitionValues) and key.type in ("int2", "int4", "int8", "text"):
-        new = Bound(values=frozenset(plain(v) for v in bound.expressions))
-    elif isinstance(bound, gx.PartitionRange) and bound.args.get("every") is None:
-        start, end = bound.args.get("start"), bound.args.get("end")
-        if start is None or end is None or start.args.get("inclusive") or end.args.get("inclusive"):
-            return ""
-        node = gx.BoundFromTo(lower=start.expressions, upper=end.expressions)
-        try:
-            new = bound_of(node, key, state.zone)
-        except Unknown:
-            return ""
-    if new is None:
-        return ""
+def range_bound(
+    lower: list[exp.Expression], upper: list[exp.Expression], key: Column, zone: ZoneInfo
+) -> Bound | None:
+    """The bound of a range, or None if it is not understood. Raises nothing."""
+    try:
+        return bound_of(gx.BoundFromTo(lower=lower, upper=upper), [key], zone)
+    except Unknown:
+        return None
+
+
+def _new(
+    state: SchemaState, table: Table, bound: exp.Expression | None, level: int
+) -> Bound | None:
+    """The bound of ADD PARTITION; None if it is not understood."""
+    key = next((c for c in table.columns if table.levels[level].keys == (c.name,)), None)
+    if key is None or key.own_type or key.sized or key.typmod != -1:
+        return None
+    try:
+        if isinstance(bound, gx.PartitionValues):
+            values = written_values(bound.expressions, key)
+            return Bound(values=values) if values is not None else None
+        if isinstance(bound, gx.PartitionRange) and bound.args.get("every") is None:
+            start, end = bound.args.get("start"), bound.args.get("end")
+            if start is None or end is None:
+                return None
+            if start.args.get("inclusive") or end.args.get("inclusive"):
+                return None
+            return range_bound(start.expressions, end.expressions, key, state.zone)
+    except Unknown:
+        return None
+    return None
+
+
+def _overlapped(table: Table, siblings: list[Partition], new: Bound, level: int) -> str:
+    """The name of a partition whose bound overlaps a new one; "" if that is not certain."""
+    key = next(c for c in table.columns if table.levels[level].keys == (c.name,))
+    if level:
+        written = ((p.name, _written(p, key)) for p in siblings)
+        return next((n for n, one in written if one is not None and one.overlaps(new)), "")
 
     def still_overlaps(name: Name) -> bool:
         """Whether a partition of that name still has an overlapping bound."""
-        same = (_written(p) for p in table.parts if p.name == name[1])
+        same = (_written(p, key) for p in table.parts if p.name == name[1])
         return any(one is not None and one.overlaps(new) for one in same)
 
-    other = _bounds(table).overlapping(new, still_overlaps)
+    other = _bounds(table, key).overlapping(new, still_overlaps)
     return other[1] if other is not None else ""
 
 
-def _written(part: Partition) -> Bound | None:
+def _written(part: Partition, key: Column) -> Bound | None:
     """The parsed bound of a partition; None if it is open or was not understood."""
     if part.listed:
-        return Bound(values=frozenset(plain_text(text) for text in part.listed))
+        values = stored_values(part.listed, key)
+        return Bound(values=values) if values is not None else None
     low, high = of_value(part.lower), of_value(part.upper)
     return None if low is None or high is None else Bound(low=low, high=high)
 
 
-def _bounds(table: Table) -> TakenBounds:
+def _bounds(table: Table, key: Column) -> TakenBounds:
     """The bounds of the partitions of the first level: partitions that were created since the last
     call are added; those that were dropped stay until a search finds them.
     """
@@ -187,7 +289,7 @@ def _bounds(table: Table) -> TakenBounds:
     ):
         known = table.spans = TakenBounds()
     for part in table.parts[known.seen :]:
-        if (bound := _written(part)) is not None:
+        if (bound := _written(part, key)) is not None:
             known.add(("", part.name), bound)
         known.seen, known.last = known.seen + 1, part
     return known

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.casts import different_types, not_comparable, without_class
 from gpcatalog.effects.certain import is_certain, name_in_use, not_in
-from gpcatalog.effects.equal_indexes import column_of
-from gpcatalog.effects.expansion import levels_of
-from gpcatalog.effects.keys import Key, fold, qualified
+from gpcatalog.effects.definition import copies
+from gpcatalog.effects.expansion import SERIAL, catalog_type, levels_of, options_of
+from gpcatalog.effects.keys import Column, Key, fold, qualified
 from gpcatalog.effects.presence import Presence
 from gpcatalog.effects.query_columns import columns_of
+from gpcatalog.effects.refused_commands import refused_partition_list
+from gpcatalog.effects.refused_distribution import (
+    refused_clause,
+    without_common_column,
+)
 from gpcatalog.effects.refused_partitions import bound_problem
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.ties import names_are_written
@@ -35,6 +41,12 @@ class Elements:
         self.keys: list[tuple[bool, tuple[str, ...]]] = []  # whether primary, columns
         self.foreign: list[tuple[gx.ReferencesConstraint, tuple[str, ...]]] = []
         self.names: list[str] = []  # of constraints, as written
+        self.contradiction = ""  # what is wrong with one column, whatever the others are
+        self.checks: list[exp.Expression] = []  # CHECK and expressions of computed columns
+        self.formulas: list[exp.Expression] = []  # expressions of computed columns
+        self.computed: set[str] = set()
+        self.encoded: list[str] = []  # columns with ENCODING
+        self.null_keys: list[str] = []  # columns with NULL and PRIMARY KEY
         for element in elements:
             if isinstance(element, exp.ColumnDef):
                 self.column(element)
@@ -45,6 +57,10 @@ class Elements:
         """Add a column with its constraints."""
         name = fold(element.this)
         self.columns.append(name)
+        self._values(element, name)
+        nullable = any(
+            n.args.get("allow_null") for n in element.find_all(exp.NotNullColumnConstraint)
+        )
         for one in element.args.get("constraints") or ():
             wrapped = isinstance(one, exp.ColumnConstraint)
             found = one.args.get("kind") if wrapped else one
@@ -57,12 +73,55 @@ class Elements:
             )
             if primary or unique:
                 self.keys.append((primary, (name,)))
+                if primary and nullable:
+                    self.null_keys.append(name)
             elif isinstance(found, gx.ReferencesConstraint):
                 self.foreign.append((found, (name,)))
-            elif not isinstance(found, exp.CheckColumnConstraint | gx.CheckConstraint):
+            elif isinstance(found, exp.CheckColumnConstraint | gx.CheckConstraint):
+                self.checks.append(found.this)
+            else:
                 continue
             if given is not None:
                 self.names.append(fold(given))
+
+    def _values(self, element: exp.ColumnDef, name: str) -> None:
+        """Add what one column is computed from, and note clauses that contradict each other."""
+        clauses = [
+            one.args.get("kind") if isinstance(one, exp.ColumnConstraint) else one
+            for one in element.args.get("constraints") or ()
+        ]
+        kind = element.args.get("kind")
+        nulls = {
+            bool(c.args.get("allow_null"))
+            for c in clauses
+            if isinstance(c, exp.NotNullColumnConstraint)
+        }
+        values = 1 if isinstance(kind, exp.DataType) and kind.this in SERIAL else 0
+        for clause in clauses:
+            if isinstance(clause, exp.DefaultColumnConstraint):
+                values += 1
+                if isinstance(clause.this, exp.Column) and not clause.this.args.get("table"):
+                    self.contradiction = f"the default of column {name} is a column"
+            elif isinstance(clause, gx.GeneratedConstraint):
+                values += 1
+                if clause.args.get("identity"):
+                    nulls.add(False)
+                    if kind is not None and catalog_type(kind)[0] in _NOT_FOR_IDENTITY:
+                        self.contradiction = f"identity column {name} is not of an integer type"
+                elif clause.this is not None:
+                    self.checks.append(clause.this)
+                    self.formulas.append(clause.this)
+                    self.computed.add(name)
+            elif isinstance(clause, gx.EncodingConstraint):
+                self.encoded.append(name)
+        if len(nulls) > 1:
+            self.contradiction = f"column {name} is NULL and NOT NULL"
+        if values > 1:
+            self.contradiction = f"column {name} has two defaults"
+
+    def of_computed(self) -> str:
+        """A computed column that another one is computed from; "" if there is none."""
+        return next((n for node in self.formulas for n in read_columns(node) & self.computed), "")
 
     def constraint(self, element: exp.Expression) -> None:
         """Add a constraint of the table."""
@@ -74,10 +133,43 @@ class Elements:
             self.keys.append((kind.args["kind"] == "PRIMARY KEY", columns))
         elif isinstance(kind, gx.ReferencesConstraint):
             self.foreign.append((kind, _names(kind.args.get("columns"))))
-        elif not isinstance(kind, gx.CheckConstraint):
+        elif isinstance(kind, gx.CheckConstraint):
+            self.checks.append(kind.this)
+        else:
             return
         if element.args.get("this") is not None:
             self.names.append(fold(element.this))
+
+
+SYSTEM_COLUMNS = frozenset("oid tableoid ctid xmin cmin xmax cmax gp_segment_id".split())
+
+
+def read_columns(node: exp.Expression | None) -> set[str]:
+    """The columns that an expression without subqueries reads, if they are written without a table;
+    those that every table has are left out.
+    """
+    found = node.find_all(exp.Column) if node is not None else ()
+    names = {
+        fold(c.this)
+        for c in found
+        if isinstance(c.this, exp.Identifier) and not c.args.get("table")
+    }
+    return names - SYSTEM_COLUMNS
+
+
+def not_a_parent(state: SchemaState, parent: Table, *, temporary: bool = True) -> str:
+    """Why no table can inherit from this one. temporary: the new table is temporary"""
+    if parent.temporary and not temporary:
+        return f"{parent.title} is temporary"
+    if state.edition.classic:
+        column = parent.storage is Storage.AO_COLUMN and not parent.levels
+        return f"{parent.title} is column-oriented" if column else ""
+    if parent.partitioned or parent.levels:
+        return f"{parent.title} is partitioned"
+    return f"{parent.title} is a partition" if parent.parent is not None else ""
+
+
+_NOT_FOR_IDENTITY = frozenset("text varchar bpchar date timestamp timestamptz bool uuid".split())
 
 
 def _names(nodes: Iterable[exp.Expression] | None) -> tuple[str, ...]:
@@ -109,18 +201,127 @@ def refused_table(state: SchemaState, tree: exp.Create) -> str:
         return "a table has one primary key only"
     if twice := _twice(found.names):
         return f"constraint {twice} is named twice"
+    if found.contradiction:
+        return found.contradiction
+    if found.null_keys and state.edition.base >= 18:
+        return f"column {found.null_keys[0]} is NULL and part of the primary key"
+    excludes = any(isinstance(e.args.get("kind"), gx.ExcludeConstraint) for e in elements)
+    if excludes and state.edition.classic:
+        return "Greenplum 6 has no exclusion constraints"
+    if state.edition.greenplum and (why := _storage(properties, elements, found)):
+        return why
     of = next((p for p in properties if isinstance(p, exp.PartitionedOfProperty)), None)
     complete = (
         of is None
         and not any(isinstance(e, gx.LikeClause) for e in elements)
         and not any(isinstance(p, exp.InheritsProperty | gx.OfType) for p in properties)
     )
+    types = _types(state, elements)
+    parents = next((p for p in properties if isinstance(p, exp.InheritsProperty)), None)
     return (
-        _clauses(state, properties, found, complete=complete)
-        or next((why for r in found.foreign if (why := refused_reference(state, *r, name))), "")
+        _clauses(state, properties, found, _copied_keys(state, elements), types, complete=complete)
+        or (_expressions(found, qualified(name)[1]) if complete else "")
+        or (_copied(state, elements, found) if parents is None and of is None else "")
+        or (_inherited(state, parents, types, temporary) if parents is not None else "")
+        or next((w for r in found.foreign if (w := refused_reference(state, *r, types, name))), "")
         or (_partition(state, of, found, temporary=temporary) if of is not None else "")
         or (_relation(state, name) if not temporary else "")
     )
+
+
+def _storage(
+    properties: Sequence[exp.Expression], elements: Sequence[exp.Expression], found: Elements
+) -> str:
+    """What is wrong with the storage options of Greenplum."""
+    given: dict[str, str] = {}
+    for p in properties:
+        if isinstance(p, gx.StorageOptions):
+            given.update(options_of(p))
+    nodes = [p for p in properties if isinstance(p, gx.StorageOptions)]
+    nodes += [n.this for e in elements for n in e.find_all(gx.EncodingConstraint)]
+    for node in nodes:
+        for option, text in options_of(node).items():
+            low, high, step = _LIMITS.get(option, (0, 0, 1))
+            if high and text.isdigit() and not (low <= int(text) <= high and int(text) % step == 0):
+                return f"{option}={text} is out of its bounds"
+    method = any(isinstance(p, gx.AccessMethod) for p in properties)
+    on = given.get("appendonly", given.get("appendoptimized", "")) in ("true", "on", "1")
+    divided = any(isinstance(p, gx.PartitionBy) for p in properties)
+    rows = on and given.get("orientation") == "row" and not method and not divided
+    if rows and found.encoded:
+        return f"ENCODING of column {found.encoded[0]} of a table that is not column-oriented"
+    return ""
+
+
+# smallest and largest value, and the number that divides it: reloptions of Greenplum 6 and 7
+_LIMITS = {"compresslevel": (0, 19, 1), "blocksize": (8192, 2097152, 8192)}
+
+
+def _expressions(found: Elements, name: str) -> str:
+    """A column that a CHECK or a computed column of table `name` reads and that does not exist."""
+    if computed := found.of_computed():
+        return f"an expression reads column {computed}, which is computed"
+    for node in found.checks:
+        if missing := not_in(sorted(read_columns(node)), [*found.columns, name]):
+            return f"column {missing} of an expression does not exist"
+    return ""
+
+
+def _copied(state: SchemaState, elements: Sequence[exp.Expression], found: Elements) -> str:
+    """A column that LIKE copies, and that the table has already."""
+    names = list(found.columns)
+    for like in (e for e in elements if isinstance(e, gx.LikeClause)):
+        source = state.source(like.this)
+        if source is None or not is_certain(state, like.this, source):
+            return ""
+        names += [c.name for c in source.columns]
+    twice = _twice(names)
+    return f"column {twice} is named twice" if twice else ""
+
+
+def _copied_keys(state: SchemaState, elements: Sequence[exp.Expression]) -> list[tuple[str, ...]]:
+    """The columns of the primary keys and unique constraints that LIKE certainly copies."""
+    found = []
+    for like in (e for e in elements if isinstance(e, gx.LikeClause)):
+        source = state.source(like.this)
+        sure = source is not None and is_certain(state, like.this, source)
+        if source is not None and sure and copies(like, "INDEXES"):
+            found += [k.simple for k in source.indexes if k.constraint and not k.exclusion]
+    return found
+
+
+def _types(state: SchemaState, elements: Sequence[exp.Expression]) -> dict[str, Column]:
+    """The columns of a CREATE TABLE that are written with a type, by name."""
+    return {
+        fold(e.this): Column(
+            fold(e.this),
+            *state.types.resolved(*catalog_type(e.args["kind"])),
+            own_type=state.types.outer(e.args["kind"]),
+        )
+        for e in elements
+        if isinstance(e, exp.ColumnDef) and e.args.get("kind") is not None
+    }
+
+
+def _inherited(
+    state: SchemaState,
+    parents: exp.Expression,
+    types: Mapping[str, Column],
+    temporary: bool,
+) -> str:
+    """What is wrong with the tables of INHERITS. types: the table's own columns by name"""
+    own = dict(types)
+    for name in parents.expressions:
+        parent = state.find(name)
+        if parent is None or not is_certain(state, name, parent):
+            return ""
+        if why := not_a_parent(state, parent, temporary=temporary):
+            return why
+        for column in parent.columns:
+            if column.name in own and different_types(column, own[column.name]):
+                return f"column {column.name} has another type in {parent.title}"
+            own.setdefault(column.name, column)
+    return ""
 
 
 def output_twice(state: SchemaState, query: exp.Expression, given: list[str]) -> str:
@@ -158,12 +359,23 @@ def _relation(state: SchemaState, name: exp.Expression) -> str:
 
 
 def _clauses(
-    state: SchemaState, properties: list[exp.Expression], found: Elements, *, complete: bool
+    state: SchemaState,
+    properties: list[exp.Expression],
+    found: Elements,
+    copied: Sequence[tuple[str, ...]],
+    types: Mapping[str, Column],
+    *,
+    complete: bool,
 ) -> str:
     """What is wrong with keys, the partition key and the distribution key.
 
-    complete: the statement contains all columns
+    copied: columns of the unique keys that LIKE copies; types: columns by name; complete: the
+    statement contains all columns
     """
+    for name, column in types.items() if not state.ties.classes else ():
+        used = any(name in columns for _, columns in found.keys)
+        if used and without_class(column, "btree"):
+            return f"type {column.type} of column {name} has no operator class for a key"
     for _, columns in found.keys:
         if complete and (missing := not_in(columns, found.columns)):
             return f"column {missing} of a key does not exist"
@@ -174,12 +386,18 @@ def _clauses(
     ):
         return f"column {missing} of a foreign key does not exist"
     partitioned = any(isinstance(p, gx.PartitionBy) for p in properties)
+    keys = [*copied, *(columns for _, columns in found.keys)]
+    distributed = any(isinstance(p, exp.DistributedByProperty) for p in properties)
+    if state.edition.greenplum and not distributed and (why := without_common_column(keys)):
+        return why
     for p in properties:
         if isinstance(p, gx.PartitionBy):
-            if why := _partitioned(state, p, properties, found, complete=complete):
+            if why := _partitioned(state, p, properties, found, types, complete=complete):
                 return why
         elif isinstance(p, exp.DistributedByProperty) and (
-            why := _distributed(p, found, complete=complete, partitioned=partitioned)
+            why := refused_clause(
+                p, found.columns, types, keys, complete=complete, partitioned=partitioned
+            )
         ):
             return why
     return ""
@@ -190,6 +408,7 @@ def _partitioned(
     by: exp.Expression,
     properties: list[exp.Expression],
     found: Elements,
+    types: Mapping[str, Column],
     *,
     complete: bool,
 ) -> str:
@@ -207,7 +426,7 @@ def _partitioned(
     for _, columns in found.keys:
         if why := without_key(columns, keys, classic=state.edition.classic):
             return why
-    return ""
+    return refused_partition_list(state, by, types) if state.edition.greenplum else ""
 
 
 def without_key(columns: Sequence[str], keys: Sequence[str], *, classic: bool) -> str:
@@ -220,25 +439,6 @@ def without_key(columns: Sequence[str], keys: Sequence[str], *, classic: bool) -
     return f"a key without column {missing} of the partition key" if missing else ""
 
 
-def _distributed(by: exp.Expression, found: Elements, *, complete: bool, partitioned: bool) -> str:
-    word = str(by.args["kind"])
-    if word not in ("HASH", "RANDOM"):
-        return "a replicated table cannot be partitioned" if partitioned else ""
-    if word == "RANDOM" and found.keys:
-        return "a key of a table that is distributed randomly"
-    if word != "HASH":
-        return ""
-    keys = _names(by.expressions)
-    if complete and (missing := not_in(keys, found.columns)):
-        return f"column {missing} of the distribution key does not exist"
-    if twice := _twice(keys):
-        return f"column {twice} is twice in the distribution key"
-    for _, columns in found.keys:
-        if missing := not_in(keys, columns):
-            return f"a key without column {missing} of the distribution key"
-    return ""
-
-
 # --- foreign keys ---------------------------------------------------------------------------------
 
 
@@ -246,21 +446,17 @@ def refused_reference(
     state: SchemaState,
     node: gx.ReferencesConstraint,
     columns: tuple[str, ...],
-    own: exp.Expression | None = None,
+    types: Mapping[str, Column],
+    new: exp.Expression | None = None,
 ) -> str:
     """What is wrong with a foreign key of these columns.
 
-    own: the new table, which it may reference
+    types: columns of the table by name; new: the new table, which it may reference
     """
-    if own is not None and qualified(own)[1] == qualified(node.this)[1]:
+    if new is not None and qualified(new)[1] == qualified(node.this)[1]:
         return ""
     target = state.find(node.this)
-    if (
-        target is None
-        or not is_certain(state, node.this, target)
-        or node.args.get("period")
-        or (state.edition.greenplum and (target.partitioned or target.levels))
-    ):
+    if target is None or not is_certain(state, node.this, target) or node.args.get("period"):
         return ""
     key_columns = _names(node.expressions)
     if not key_columns:
@@ -270,15 +466,24 @@ def refused_reference(
             if any(key.args.get("kind") == "PRIMARY KEY" for key in keys):
                 return ""  # the statement may add it before
             return f"{target.title} has no primary key to reference"
+        if state.edition.greenplum and (target.partitioned or target.levels):
+            return ""
         key_columns = primary.simple if primary.like.endswith(" 0") else ()
         if not key_columns:
             return ""
+    elif state.edition.greenplum and (target.partitioned or target.levels):
+        return ""
     elif missing := not_in(key_columns, [c.name for c in target.columns]):
         return "" if missing == "oid" else f"column {missing} of {target.title} does not exist"
     if len(key_columns) != len(columns):
         return f"a foreign key of {len(columns)} columns to {len(key_columns)}"
     if not any(_may_be_unique(k, key_columns) for k in (*target.indexes, *target.only)):
         return f"no unique key of {target.title} has the columns ({', '.join(key_columns)})"
+    others = {c.name: c for c in target.columns}
+    for name, other in zip(columns, key_columns, strict=True):
+        mine, its = types.get(name), others.get(other)
+        if mine and its and not state.ties.casts and not_comparable(mine, its):
+            return f"column {name} cannot be compared with {other} of {target.title}"
     return ""
 
 
@@ -310,44 +515,3 @@ def _partition(state: SchemaState, of: exp.Expression, found: Elements, *, tempo
 def has_primary(table: Table) -> bool:
     """Whether a table has a primary key."""
     return any(k.like.startswith("primary key") for k in table.indexes)
-
-
-# --- CREATE INDEX ---------------------------------------------------------------------------------
-
-
-def refused_index(state: SchemaState, tree: exp.Create) -> str:
-    """Why the server rejects a CREATE INDEX."""
-    target = tree.this.args["table"]
-    table = state.find(target)
-    if table is None or not is_certain(state, target, table):
-        return ""
-    name = fold(tree.this.args.get("this"))
-    exists = any(k.name == name for k in (*table.indexes, *table.only))
-    if name and (exists or name_in_use(state, (table.schema, name))):
-        return "" if tree.args.get("exists") else f"{name} exists"
-    body = tree.this.args["params"]
-    columns = {c.name for c in table.columns} | {"oid"}
-    simple = []
-    for element in (*body.args["columns"], *(body.args.get("include") or ())):
-        column = column_of(element.this)
-        if column is not None and column not in columns:
-            return f"column {column} of {table.title} does not exist"
-        simple.append(column)
-    del simple[len(body.args["columns"]) :]
-    unique = bool(tree.this.args.get("unique"))
-    if table.levels and not state.edition.classic:
-        if tree.args.get("concurrently"):
-            return "CREATE INDEX CONCURRENTLY of a partitioned table"
-        keys = [k for level in table.levels for k in level.keys]
-        if unique and (why := without_key([c for c in simple if c], keys, classic=False)):
-            return why
-    if unique and table.distribution == "random":
-        return "a unique index of a table that is distributed randomly"
-    if unique and table.distribution == "hash":
-        missing = not_in(table.distribution_keys, [c for c in simple if c])
-        if missing:
-            return f"a unique index without column {missing} of the distribution key"
-    stored = {table.storage, *(p.storage for p in table.relations())}
-    if unique and state.edition.classic and stored <= {Storage.AO_ROW, Storage.AO_COLUMN}:
-        return "a unique index of an append-optimized table"
-    return ""

@@ -19,10 +19,12 @@ from gpcatalog.capacity.toast import needs_toast
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.keys import (
+    NOTHING_SURE,
     Check,
     Column,
     ForeignKey,
     Key,
+    Reading,
     object_name,
 )
 from gpcatalog.effects.taken_bounds import TakenBounds
@@ -189,6 +191,7 @@ class Table:
     checks: list[Check] = field(default_factory=list)
     foreign: list[ForeignKey] = field(default_factory=list)
     inherits: tuple[tuple[str, str], ...] = ()  # INHERITS: (schema, name)
+    reading: Reading = NOTHING_SURE  # of a materialized view
     array_kept: bool = (
         False  # an attached leaf keeps its array type; a leaf that was created as one has none
     )
@@ -203,20 +206,20 @@ class Table:
     parts: list[Partition] = field(default_factory=list)
     distribution: str = ""  # "hash", "random", "replicated", or "" if it is not written
     distribution_keys: tuple[str, ...] = ()
+    may_have_lost: bool = False  # objects of it, by CASCADE with an object that they use
+    default_keys: tuple[str, ...] = ()  # the key without DISTRIBUTED, by default; () if unknown
     temporary: bool = False
     dropped_at_commit: bool = False
     owned: list[tuple[str, str]] = field(
         default_factory=list
     )  # sequences that are dropped with it: OWNED BY
-    # the columns that own these sequences, if known
-    owners: dict[tuple[str, str], str] = field(default_factory=dict)
+    owners: dict[tuple[str, str], str] = field(default_factory=dict)  # their columns, if known
     reads: frozenset[tuple[str, str]] = (
         frozenset()
     )  # of a materialized view: the relations it reads, as (schema, name)
     uncounted: str = ""  # why it is unknown which partitions it has
     not_null_named: bool = False  # a NOT NULL constraint may have a name given by the script
-    # number of columns it had dropped when it kept a TOAST relation that its columns no longer need
-    toasted_at: int = 0
+    toasted_at: int = 0  # columns it had dropped when it kept a TOAST relation without need
     like_storage: Storage | None = None  # of the table that LIKE copies it from
     only: list[Key] = field(
         default_factory=list
@@ -237,7 +240,7 @@ class Table:
     toast_doubt: str = (
         ""  # a partition has a TOAST relation that its columns do not need, or lacks a needed one
     )
-    size: Size | None = None  # of a table of a baseline, without its partitions
+    size: Size | None = None  # of a baseline, without its partitions
     extra_files: int = 0  # its files that no shape explains
     extra: dict[str, Counter[str]] = field(
         default_factory=dict
@@ -249,10 +252,8 @@ class Table:
     widest: int = 0  # most partitions below one parent, updated by `counted`
     taken_bounds: TakenBounds | None = None  # bounds of its partitions that are separate tables
     spans: TakenBounds | None = None  # bounds of the partitions in `parts` that were read
-    # which of its rows in catalogs other than pg_class and pg_attribute are not counted
-    not_counted: tuple[str, ...] = ()
-    # other names that the sequences of its columns may have, because it was renamed
-    former_sequences: frozenset[str] = frozenset()
+    not_counted: tuple[str, ...] = ()  # which rows of its other catalogs are not counted
+    former_sequences: frozenset[str] = frozenset()  # other names they may have, after a rename
     _numbers: tuple[int, int] | None = None
 
     @property
@@ -696,3 +697,4 @@ class View:
     output: tuple[Column, ...] | None = None
     serial: frozenset[str] = frozenset()
     typed: bool = True
+    reading: Reading = NOTHING_SURE

@@ -29,6 +29,8 @@ def move_table(state: SchemaState, table: Table, schema: str, name: str) -> None
     for other in state.tables.values():
         if old in other.own_children:
             other.own_children = [new if key == old else key for key in other.own_children]
+            if other.taken_bounds is not None:
+                other.taken_bounds.rename(old, new)
         if old in other.inherits:
             other.inherits = tuple(new if key == old else key for key in other.inherits)
         if other.parent == old:
@@ -50,6 +52,8 @@ def rename_reads(state: SchemaState, names: dict[tuple[str, str], tuple[str, str
     def named(reads: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
         return frozenset(names.get(key, key) for key in reads)
 
+    for old, new in names.items():
+        state.ties.renamed(old, new)
     for key, view in state.views.items():
         if not view.reads.isdisjoint(names):
             state.views[key] = replace(view, reads=named(view.reads))
@@ -82,6 +86,9 @@ def move_schema(state: SchemaState, old: str, new: str) -> None:
         state.keep(table)
     for key, view in state.views.items():
         state.views[key] = replace(view, reads=frozenset(named(read) for read in view.reads))
+        state.ties.index(key, state.views[key].reads)
+    for table in state.tables.values():
+        state.ties.index((table.schema, table.name), table.reads)
 
 
 def name_of_partition(edition: Edition, name: str, old: str, new: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from gpcatalog.effects.keys import fold
+from gpcatalog.effects.keys import Reading, fold
 
 if TYPE_CHECKING:
     from gpcatalog.effects.relations import Table
@@ -21,73 +22,106 @@ class Ties:
     """Dependencies of relations that were created; the schema state shows which of them still
     exist.
 
-    views: by relation, the views that read it, with the columns that they certainly read
+    views: by relation, names that views which read it have or had
     referenced: tables that a foreign key has referenced
-    named: views whose column names are those that are written
     not_counted: rows of other catalogs that are not counted for the current statement
     routine_names: names of types of arguments and results of functions, and all names in bodies
         that are parsed when the function is created
     column_types: names of types of columns, as written, also those of arrays
+    type_users: by the name of a type that is not built in, tables that have had a column of it
+    sequence_users: by the name of a sequence without its schema, tables that have had a default
+        that names it
+    routines: functions of the script, with the names of the types of their arguments and results;
+        those that may have been dropped are removed
+    committed_types: types that the script had when the open transaction began
+    types_lost: types of the script may have been dropped by CASCADE
+    casts, classes: whether the script has created a conversion between types, or a class of
+        operators
     """
 
-    views: dict[Name, dict[Name, frozenset[str]]] = field(default_factory=dict)
+    views: dict[Name, set[Name]] = field(default_factory=dict)
     referenced: set[Name] = field(default_factory=set)
-    named: set[Name] = field(default_factory=set)
     not_counted: list[str] = field(default_factory=list)
     routine_names: set[str] = field(default_factory=set)
     column_types: set[str] = field(default_factory=set)
+    type_users: dict[str, list[Table]] = field(default_factory=dict)
+    sequence_users: dict[str, list[Table]] = field(default_factory=dict)
+    routines: dict[Name, frozenset[str]] = field(default_factory=dict)
+    committed_types: frozenset[str] = frozenset()
+    types_lost: bool = False
+    casts: bool = False
+    classes: bool = False
 
-    def read(
-        self,
-        view: Name,
-        reads: frozenset[Name],
-        query: exp.Expression | None,
-        *,
-        named: bool = False,
-    ) -> None:
-        """Record a new view.
-
-        reads: all names in its query; named: names are given for its columns
-        """
-        if query is not None and (named or names_are_written(query)):
-            self.named.add(view)
-        else:
-            self.named.discard(view)
-        # a name in WITH may hide a table
-        if query is None or query.find(exp.CTE) is not None:
-            return
-        columns = _columns(query) if len(reads) == 1 else frozenset()
+    def index(self, view: Name, reads: Iterable[Name]) -> None:
+        """Record that a view names these relations or sequences."""
         for relation in reads:
-            self.views.setdefault(relation, {})[view] = columns
+            self.views.setdefault(relation, set()).add(view)
 
-    def read_sequences(self, view: Name, sequences: frozenset[Name]) -> None:
-        """Record the sequences that a new view names."""
-        for sequence in sequences:
-            self.views.setdefault(sequence, {})[view] = frozenset()
+    def undo(self) -> None:
+        """Forget what statements that were rolled back may have added."""
+        self.routines.clear()
 
-    def forget_columns(self, relation: Name) -> None:
+    def renamed(self, old: Name, new: Name) -> None:
+        """Note that a relation or view has another name."""
+        self.views.setdefault(new, set()).update(self.views.get(old, ()))
+        for views in self.views.values():
+            if old in views:
+                views.add(new)
+
+    def use_type(self, table: Table, name: str) -> None:
+        """Record that a column of a table has a type of this name; "" is ignored."""
+        users = self.type_users.setdefault(name, []) if name else None
+        if users is not None and not any(one is table for one in users[-1:]):
+            users.append(table)
+
+    def use_sequences(self, table: Table, names: frozenset[str]) -> None:
+        """Record that a default of a table names sequences, as written."""
+        for name in names:
+            plain = name.rpartition(".")[2].strip('"').replace('""', '"')
+            users = self.sequence_users.setdefault(plain, [])
+            if not any(one is table for one in users[-1:]):
+                users.append(table)
+
+    def forget_columns(self, state: SchemaState, relation: Name) -> None:
         """Remove the columns known for the views of a relation, because one of its columns was
         renamed.
         """
-        for view in self.views.get(relation, {}):
-            self.views[relation][view] = frozenset()
+        for view in self.views.get(relation, ()):
+            table, known = state.tables.get(view), state.views.get(view)
+            if known is not None:
+                less = replace(known.reading, columns=frozenset())
+                state.views[view] = replace(known, reading=less)
+            if table is not None:
+                table.reading = replace(table.reading, columns=frozenset())
 
     def reading(self, state: SchemaState, relation: Name) -> list[tuple[Name, frozenset[str]]]:
-        """The existing views that read a relation."""
+        """The existing views that certainly read a relation, with columns that they read."""
         found = []
-        for view, columns in self.views.get(relation, {}).items():
-            table = state.tables.get(view)
-            known = state.views.get(view)
-            reads = (
-                known.reads
-                if known is not None and known.columns is not None
-                else table.reads
-                if table is not None and not table.uncounted
-                else ()
-            )
-            if relation in reads:
-                found.append((view, columns))
+        for view in sorted(self.views.get(relation, ())):
+            table, known = state.tables.get(view), state.views.get(view)
+            if known is not None and known.columns is not None:
+                reads, reading = known.reads, known.reading
+            elif table is not None and not table.uncounted and not table.may_have_lost:
+                reads, reading = table.reads, table.reading
+            else:
+                continue
+            if relation in reads and reading.sure:
+                found.append((view, reading.columns))
         return found
+
+
+def reading_of(query: exp.Expression | None, reads: Collection[Name], *, named: bool) -> Reading:
+    """What is certain about the query of a new view.
+
+    reads: all relations in it; named: names are given for all columns
+    """
+    if query is None:
+        return Reading()
+    return Reading(
+        sure=query.find(exp.CTE) is None,
+        columns=_columns(query) if len(reads) == 1 else frozenset(),
+        named=named or names_are_written(query),
+    )
 
 
 def type_names(tree: exp.Expression) -> set[Name]:
@@ -116,9 +150,7 @@ def names_are_written(query: exp.Expression) -> bool:
 
 def _columns(query: exp.Expression) -> frozenset[str]:
     """Columns that a query of one relation certainly reads: those of its output and of WHERE."""
-    if not isinstance(query, exp.Select) or sum(1 for _ in query.find_all(exp.Table)) != 1:
-        return frozenset()
-    if query.find(exp.Subquery) is not None:
+    if not isinstance(query, exp.Select) or source_of(query) is None:
         return frozenset()
     places = [*query.expressions, query.args.get("where")]
     return frozenset(
@@ -128,6 +160,24 @@ def _columns(query: exp.Expression) -> frozenset[str]:
         for c in place.find_all(exp.Column)
         if isinstance(c.this, exp.Identifier)
     )
+
+
+def source_of(query: exp.Select) -> exp.Table | None:
+    """The only relation that a query reads, if all its columns are columns of this relation under
+    their own names.
+    """
+    if any(query.args.get(part) for part in ("joins", "laterals", "with_")):
+        return None
+    sources = list(query.find_all(exp.Table))
+    if len(sources) != 1 or not isinstance(sources[0].parent, exp.From):
+        return None
+    if sum(1 for _ in query.find_all(exp.Query)) > 1:
+        return None
+    alias = sources[0].args.get("alias")
+    renames = alias is not None and (
+        not isinstance(alias, exp.TableAlias) or alias.args.get("columns")
+    )
+    return None if renames else sources[0]
 
 
 def keys_of_partitions(state: SchemaState, table: Table) -> bool:

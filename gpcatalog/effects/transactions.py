@@ -93,6 +93,7 @@ def begin(state: SchemaState, *, rolled_back: bool) -> None:
     """Begin a transaction, if none is open; rolled_back: it is rolled back later."""
     if not state.in_transaction:
         state.in_transaction = True
+        state.ties.committed_types = frozenset(state.types.definitions)
         if rolled_back:
             state.marks = [mark_of(state, "")]
 
@@ -167,5 +168,6 @@ def roll_back(state: SchemaState, mark: Mark) -> Effect:
     state.hidden, state.code = mark.hidden, mark.code
     state.recalled, state.renamed_schemas = mark.recalled, mark.renamed_schemas
     state.usable = mark.usable
+    state.ties.undo()
     state.defaults, state.at_commit, state.by_name = mark.defaults, mark.at_commit, None
     return reverse(mark.effects)

@@ -104,6 +104,8 @@ class Types:
 
     definitions: dict[str, DefinedType] = field(default_factory=dict)
     several: set[str] = field(default_factory=set)  # names that several types of a script have
+    # the schemas in which a type of this name was created, by name
+    schemas: dict[str, set[str]] = field(default_factory=dict)
     mixed: set[str] = field(default_factory=set)  # those for which one type is composite
     # domains whose collation or operator classes are not the server's own
     outer_orders: set[str] = field(default_factory=set)
@@ -111,7 +113,11 @@ class Types:
     def copy(self) -> Types:
         """An independent copy of the types."""
         return Types(
-            dict(self.definitions), set(self.several), set(self.mixed), set(self.outer_orders)
+            definitions=dict(self.definitions),
+            several=set(self.several),
+            schemas={name: set(found) for name, found in self.schemas.items()},
+            mixed=set(self.mixed),
+            outer_orders=set(self.outer_orders),
         )
 
     def create(self, tree: exp.Expression, path: str = "") -> int | None:
@@ -122,6 +128,7 @@ class Types:
             qualified(tree.this) if isinstance(tree.this, exp.Table) else ("", fold(tree.this))
         )
         schema = schema or path
+        self.schemas.setdefault(name, set()).add(schema)
         before = self.definitions.get(name)
         columns = self._create(tree, name, schema)
         definition = self.definitions[name]
@@ -265,9 +272,16 @@ class Types:
         """Whether a type as written, or the element type of an array, is not one of the server's
         own.
         """
+        return bool(self.used(kind))
+
+    def used(self, kind: exp.Expression) -> str:
+        """The name of a type as written, or of the element type of an array, if it is not one of
+        the server's own; "" for these.
+        """
         while isinstance(kind, exp.DataType) and kind.this == exp.DType.ARRAY and kind.expressions:
             kind = kind.expressions[0]
-        return self.outer_name(catalog_type(kind)[0])
+        name = catalog_type(kind)[0]
+        return name if self.outer_name(name) else ""
 
     def from_extension(self, kind: exp.Expression) -> bool:
         """Whether a type, or the element type of an array, is neither the server's own nor created

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.effects.column_defaults import constant_names
-from gpcatalog.effects.keys import object_name
+from gpcatalog.effects.keys import Column, object_name
 from gpcatalog.effects.taken_names import may_own_sequence
 
 if TYPE_CHECKING:
@@ -24,23 +24,50 @@ _Name = tuple[str, str]  # schema and name
 _PART = r'"(?:[^"]|"")+"|[^".]+'
 
 
+def column_with_sequence(state: SchemaState, key: _Name) -> tuple[Table, Column] | None:
+    """The serial or identity column that owns the sequence of this schema and name, with its table;
+    None if that is not certain.
+    """
+    if key in state.sequences or state.existing is not None or state.unsure:
+        return None
+    found = [
+        (table, c)
+        for table in state.tables.values()
+        for c in table.columns
+        if c.serial
+        and object_name(table.name, c.name, "seq") == key[1]
+        and table.known
+        and not (table.uncounted or table.former_sequences or table.unlogged or table.temporary)
+        and (table.schema == key[0] or {table.schema, key[0]} <= {"", "public"})
+    ]
+    owners = [t for t in state.tables.values() if may_own_sequence(t, key[1])]
+    return found[0] if len(found) == 1 and len(owners) == 1 else None
+
+
+def sequence_name(state: SchemaState, text: str) -> _Name | None:
+    """The schema and name of a sequence in a constant, as known in the schema state; None if the
+    text is not a name.
+    """
+    if not re.fullmatch(rf"(?:(?:{_PART})\.)?(?:{_PART})", text.strip()):
+        return None
+    parts = [
+        exp.to_identifier(
+            part[1:-1].replace('""', '"') if part.startswith('"') else part.lower(), quoted=True
+        )
+        for part in re.findall(_PART, text.strip())
+    ]
+    name = exp.Table(this=parts[-1], db=parts[0] if len(parts) > 1 else None)
+    return state.known_name(name, state.sequences)
+
+
 def read_sequences(state: SchemaState, query: exp.Expression | None) -> frozenset[_Name]:
     """The sequences that nextval('…') and similar calls of a query name, as known in the schema
     state, or as written.
     """
-    found = set()
-    for text in constant_names(query) if query is not None else ():
-        if re.fullmatch(rf"(?:(?:{_PART})\.)?(?:{_PART})", text.strip()):
-            parts = [
-                exp.to_identifier(
-                    part[1:-1].replace('""', '"') if part.startswith('"') else part.lower(),
-                    quoted=True,
-                )
-                for part in re.findall(_PART, text.strip())
-            ]
-            name = exp.Table(this=parts[-1], db=parts[0] if len(parts) > 1 else None)
-            found.add(state.known_name(name, state.sequences))
-    return frozenset(found)
+    names = (
+        sequence_name(state, text) for text in (constant_names(query) if query is not None else ())
+    )
+    return frozenset(name for name in names if name is not None)
 
 
 def owned_sequences(state: SchemaState, table: Table) -> Iterator[tuple[_Name, str, bool]]:

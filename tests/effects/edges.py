@@ -137,6 +137,35 @@ CREATE VIEW fdv AS SELECT y FROM fdd;
 DROP TABLE fd CASCADE;
 CREATE VIEW fdv AS SELECT 1 AS y;
 DROP TABLE fdd CASCADE;
+
+CREATE TABLE sq_users (id serial, n text);
+ALTER TABLE sq_users_id_seq RENAME TO sq_uq;
+ALTER TABLE sq_users RENAME TO sq_people;
+ALTER SEQUENCE sq_uq OWNED BY NONE;
+CREATE TABLE sq_copy (LIKE sq_people INCLUDING DEFAULTS);
+DROP SEQUENCE sq_uq CASCADE;
+CREATE SEQUENCE sq_a;
+CREATE SEQUENCE sq_b;
+CREATE TABLE sq_tq (a int DEFAULT nextval('sq_a'), b int DEFAULT nextval('sq_b') + nextval('sq_a'), c int DEFAULT 5);
+CREATE TABLE sq_tc (d int) INHERITS (sq_tq);
+CREATE VIEW sq_vq AS SELECT nextval('sq_a') AS n;
+CREATE VIEW sq_vr AS SELECT n FROM sq_vq;
+CREATE VIEW sq_vs AS SELECT nextval('sq_b') AS n;
+DROP SEQUENCE sq_a CASCADE;
+DROP SEQUENCE sq_b CASCADE;
+CREATE TABLE sq_ser (a int, id serial, k bigserial);
+CREATE TABLE sq_serc () INHERITS (sq_ser);
+DROP SEQUENCE sq_ser_id_seq CASCADE;
+DROP TABLE sq_ser CASCADE;
+CREATE TABLE sq_one (a int, id serial);
+CREATE VIEW sq_vone AS SELECT currval('sq_one_id_seq') AS n;
+DROP SEQUENCE sq_one_id_seq CASCADE;
+DROP TABLE sq_one;
+CREATE SCHEMA sq_sx;
+CREATE SEQUENCE sq_sx.q;
+CREATE TABLE sq_uses (a int DEFAULT nextval('sq_sx.q'));
+DROP SCHEMA sq_sx CASCADE;
+DROP TABLE sq_people, sq_copy, sq_tc, sq_tq, sq_uses;
 """
 
 BOTH_GREENPLUMS = """

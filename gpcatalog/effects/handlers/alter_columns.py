@@ -11,7 +11,7 @@ from sqlglot import exp
 from gpcatalog.capacity.model import Instance
 from gpcatalog.capacity.toast import toastable
 from gpcatalog.effects.column_defaults import with_default
-from gpcatalog.effects.definition import column, require
+from gpcatalog.effects.definition import column, reads, require
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.expansion import catalog_type, sized
 from gpcatalog.effects.handlers.actions import acts, affected_tables, losing, unknown_toast
@@ -297,7 +297,15 @@ def _retype(
     own = state.types.outer(kind)
     if old.default and (own or old.own_type):
         note_dependencies(state.ties, table)  # the cast of the default is kept
-    table.columns[at] = replace(old, type=new, typmod=typmod, own_type=own, sized=sized(kind))
+    state.ties.use_type(table, state.types.used(kind))
+    table.columns[at] = replace(
+        old,
+        type=new,
+        typmod=typmod,
+        own_type=own,
+        type_used=state.types.used(kind),
+        sized=sized(kind),
+    )
     # with or without a rewrite, a table keeps a TOAST relation that a column needs
     kept = table.columns_call_for_toast(state.edition) and not table.toast_doubt
     if (table.toasted or table.toast_doubt) and not kept:
@@ -393,6 +401,9 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                 elif form.startswith("DROP IDENTITY"):
                     if one is table or one.parent:  # child tables keep their own
                         one.columns[at] = replace(c, serial="", identity=False)
+                elif action.args.get("generation") is not None:  # SET EXPRESSION
+                    read = reads(action.args["generation"], one)
+                    one.columns[at] = replace(c, named=len(read), generated=read)
                 elif form.startswith("DROP EXPRESSION"):
                     one.columns[at] = replace(c, default=False, named=0, generated=frozenset())
 
@@ -418,8 +429,8 @@ def _rename_column(
         return frozenset(new if n == old else n for n in names)
 
     table.former_sequences |= table.sequence_names
-    state.ties.forget_columns((table.schema, table.name))
     for one in affected_tables(state, table, action):
+        state.ties.forget_columns(state, (one.schema, one.name))
         one.columns = [
             replace(c, name=new if c.name == old else c.name, generated=renamed(c.generated))
             for c in one.columns
@@ -433,6 +444,9 @@ def _rename_column(
             for f in one.foreign
         ]
         _rename_referenced(state, one, old, new)
+        for names in ("distribution_keys", "default_keys"):
+            keys = getattr(one, names)
+            setattr(one, names, tuple(new if n == old else n for n in keys))
         for level in one.levels:
             level.keys = tuple(new if n == old else n for n in level.keys)
         for part in one.relations() if one.odd_parts else ():

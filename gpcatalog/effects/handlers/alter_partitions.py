@@ -13,6 +13,7 @@ from sqlglot import exp
 from gpcatalog.capacity.model import Instance
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.definition import check_name
+from gpcatalog.effects.divided import divide
 from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.expansion import PartitionExpander, storage_of, template_sizes
 from gpcatalog.effects.handlers.actions import NO_ROWS, acts, own_constraints
@@ -376,7 +377,7 @@ def _split_among(
         ref = piece.args.get("ref") or piece if isinstance(piece, exp.Expression) else None
         if ref is not None and isinstance(ref.args.get("this"), exp.Identifier):
             names.append(fold(ref.this))
-    fresh = [n for n in names if n != part.partition] or ["split"]
+    fresh = [n for n in names if n != part.partition] or [_no_name(siblings, 0)]
     if any(one.odd != Odd() for one in part.walk()) or table.only:
         effect.add_unknown("indexes and TOAST relation of the split partition")
     _doubt_equal_indexes(state, table, effect)
@@ -399,12 +400,21 @@ def _split_among(
             part.storage = new.storage = storage_of(
                 state.defaults.options, "", part.storage, state.edition
             )
+        if not names and not part.default:
+            fresh.append(_no_name(siblings, 1))
+        first_is_new = not names or names[0] != part.partition
         if part.partition not in names and len(fresh) > 1:  # both get a new name
             state.leaf_of.pop((part.schema or table.schema, part.name), None)
             part.partition, part.name = fresh[1], child_name(parent, level + 1, fresh[1])
+        divide(state, table, part, new, action, level, first_is_new=first_is_new)
         siblings.append(new)
         table.counted([new], 1)
         state.keep(table, [part, new])
+
+
+def _no_name(siblings: list[Partition], number: int) -> str:
+    """A placeholder for a name that the server chooses at random; no written name is equal."""
+    return f"\u2026{len(siblings) + number}"
 
 
 @acts("ExchangePartition")
@@ -434,6 +444,9 @@ def _exchange_with(
         effect.add_unknown("unknown table in EXCHANGE PARTITION")
         _doubt_external(state, action.args["table"])
         return
+    setting = state.defaults.values.get("gp_enable_exchange_default_partition", "")
+    if state.edition.classic and part.default and setting not in ("on", "true", "1", "yes"):
+        effect.add_unknown("whether gp_enable_exchange_default_partition is on")
     if part.odd != Odd() or table.only:
         effect.add_unknown("indexes and TOAST relation of the exchanged partition")
         other.uncounted = other.uncounted or f"table {other.title} after EXCHANGE PARTITION"
@@ -568,6 +581,9 @@ def _detach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
                 for one in (child, *state.partitions_of(child)):
                     one.leave_out(OF_BOUNDS)
         child.parent = None
+        for one in (child, *state.partitions_of(child)):
+            one.columns = [replace(c, identity=False) if c.identity else c for c in one.columns]
+        child.may_have_lost |= bool(child.foreign)  # merged with those of the table
         own_constraints(child)
         child.array_missing = (
             child.storage is Storage.HEAP

@@ -30,7 +30,7 @@ from gpcatalog.effects.handlers.alter_columns import drop_not_null, set_oids
 from gpcatalog.effects.handlers.drops import drop_referencing
 from gpcatalog.effects.handlers.indexes import attach_index, owners_of_index
 from gpcatalog.effects.handlers.registry import handles
-from gpcatalog.effects.handlers.sequences import rename_sequence
+from gpcatalog.effects.handlers.sequences import rename_sequence, separate
 from gpcatalog.effects.handlers.views import VIEWS, alter_foreign, doubt_views
 from gpcatalog.effects.keys import Check, Key, fold, object_name, qualified
 from gpcatalog.effects.outer_dependencies import (
@@ -131,6 +131,9 @@ def _pass(action: exp.Expression) -> int:
     return {"DropColumn": 0, "DropConstraint": 0, "AddColumn": 2}.get(type(action).__name__, 3)
 
 
+_OF_SEQUENCES = ("RenameTo", "SetSchema", "OwnerTo")
+
+
 def _alter_no_table(
     state: SchemaState, tree: exp.Expression, actions: list[exp.Expression], effect: Effect
 ) -> Effect:
@@ -139,7 +142,9 @@ def _alter_no_table(
 
     effect: the effect so far, as for a table
     """
-    if (sequence := state.known_name(tree.this, state.sequences)) in state.sequences:
+    moves = bool(actions) and all(type(a).__name__ in _OF_SEQUENCES for a in actions)
+    sequence = separate(state, tree.this) if moves else state.known_name(tree.this, state.sequences)
+    if sequence in state.sequences:
         effect.exclusive = False
         _move_sequence(state, sequence, actions)
         return effect
@@ -569,6 +574,10 @@ def _set_table(state: SchemaState, table: Table, action: exp.Expression, effect:
 def _rename(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     table.former_sequences |= table.sequence_names
     old, new = table.name, fold(action.this)
+    other = state.tables.get((table.schema, new))
+    if other is not None and other.temporary != table.temporary:
+        table.known = False
+        table.unknown.append(f"a temporary and a permanent table {new}")
     move_table(state, table, table.schema, new)
     if state.edition.greenplum and table.partitioned:
         _rename_partitions(state, table, old, new)

@@ -36,8 +36,10 @@ from gpcatalog.effects.outer_dependencies import (
 )
 from gpcatalog.effects.presence import Presence
 from gpcatalog.effects.query_columns import columns_of, read_names, row_types
+from gpcatalog.effects.refused_distribution import default_keys
 from gpcatalog.effects.refused_partitions import note_bound
 from gpcatalog.effects.relations import Table
+from gpcatalog.effects.ties import reading_of
 from gpcatalog.effects.view_sequences import read_sequences
 from gpcatalog.model.storage import Storage
 
@@ -108,7 +110,7 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
             state, table, query, tree.this.expressions if isinstance(tree.this, exp.Schema) else []
         )
         if kind == "MATERIALIZED VIEW":
-            table.reads = _note_reads(state, (schema, plain), query)
+            table.reads = _note_reads(state, (schema, plain), table, query)
     if isinstance(tree.this, exp.Schema) and query is None and (of is None or table.known):
         define(state, table, tree.this.expressions, clauses.parents)
         note_toast(state, table)
@@ -118,6 +120,8 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
             and not {"appendonly", "appendoptimized"} & table.options.keys()
         ):
             table.storage = table.like_storage
+        if state.edition.greenplum and not table.distribution and not _copies(tree, clauses):
+            table.default_keys = default_keys(table)
     if state.edition.greenplum and any(c.outer_order for c in table.columns):
         note_dependencies(state.ties, table)  # the distribution key can use a class of operators
     if any(c.serial == "identity" for c in table.columns):
@@ -125,6 +129,15 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
     if clauses.partition_by is not None:
         _expand_partitions(state, table, clauses.partition_by)
     return created(state, table, of)
+
+
+def _copies(tree: exp.Create, clauses: _Clauses) -> bool:
+    """Whether columns of a new table come from other tables, and maybe its distribution."""
+    return bool(
+        clauses.parents
+        or clauses.partition_of is not None
+        or any(isinstance(e, gx.LikeClause) for e in tree.this.expressions)
+    )
 
 
 def _apply_properties(
@@ -186,13 +199,13 @@ def _expand_partitions(state: SchemaState, table: Table, by: exp.Expression) -> 
 
 
 def _note_reads(
-    state: SchemaState, key: tuple[str, str], query: exp.Expression
+    state: SchemaState, key: tuple[str, str], table: Table, query: exp.Expression
 ) -> frozenset[tuple[str, str]]:
     """Record and return the relations that the query of a materialized view reads or names."""
     reads = read_names(state, query) | row_types(state, query)
     sequences = read_sequences(state, query)
-    state.ties.read(key, reads, query)
-    state.ties.read_sequences(key, sequences)
+    table.reading = reading_of(query, reads, named=False)
+    state.ties.index(key, reads | sequences)
     return reads | sequences
 
 
@@ -238,6 +251,9 @@ def created(state: SchemaState, table: Table, of: exp.Expression | None = None) 
         table.known = False
         table.unknown.append(_BOTH.format(table.name))
     state.keep(table)
+    for c in table.columns:
+        if c.sequences_used:  # also those of LIKE and INHERITS
+            state.ties.use_sequences(table, c.sequences_used)
     schemas = state.created.get(table.name, ())
     if table.schema not in schemas:
         state.created[table.name] = (*schemas, table.schema)

@@ -8,6 +8,7 @@ on plain columns none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -161,13 +162,41 @@ def _schema_of(state: SchemaState, tree: exp.Expression) -> str:
     return state.new_name(name)[0] if isinstance(name, exp.Table) else state.new_objects
 
 
+# objects on which no column, default or constraint of another table depends, except as noted below
+_KEPT = frozenset((*ALONE, "VIEW", "MATERIALIZED VIEW", "INDEX", "RULE"))
+
+
+def _doubt_tables(state: SchemaState, tree: exp.Expression, effect: Effect) -> None:
+    """CASCADE: mark the tables that may have lost columns, defaults or constraints."""
+    kind = type(tree).__name__
+    what = str(tree.args.get("kind")) if kind == "DropObject" else kind
+    if kind != "DropOwned" and not (kind.startswith("Drop") and cascades(tree)):
+        return
+    if what in _KEPT or tree.args.get("indexes") or (what == "SEQUENCE" and not effect.minor):
+        return
+    names = [fold(part) for part in tree.find_all(exp.Identifier)]
+    if what in ("TABLE", "FOREIGN TABLE", "EXTERNAL TABLE") and not any(
+        name in state.ties.type_users or name in state.ties.routine_names for name in names
+    ):
+        return
+    state.ties.types_lost |= what not in ("SEQUENCE", "TABLE")
+    for table in state.tables.values():
+        table.may_have_lost = True
+
+
 def note_dependents(state: SchemaState, tree: exp.Expression, effect: Effect) -> None:
     """Mark dependent objects that a statement may have dropped as unknown."""
     kind = type(tree).__name__
+    _forget_routines(state, tree)
+    _doubt_tables(state, tree, effect)
+    _note_settings(state, tree)
+    state.ties.casts |= kind == "CreateCast"
+    state.ties.classes |= kind == "CreateOperatorClass"
     if kind in ("CreateFunction", "CreateProcedure", "CreateAggregate"):
         state.ties.routine_names |= {name for _, name in type_names(tree)}
         for body in tree.find_all(gx.SqlBody):
             state.ties.routine_names |= {fold(name) for name in body.find_all(exp.Identifier)}
+        _note_routine(state, tree)
     elif kind in ("Create", "AlterTable"):
         state.ties.column_types |= {name for _, name in type_names(tree)}
     if kind in _USED_ELSEWHERE:
@@ -199,6 +228,66 @@ def note_dependents(state: SchemaState, tree: exp.Expression, effect: Effect) ->
     elif what in _REACH:
         noun = what if kind == "DropObject" else kind.removeprefix("Drop").upper()
         doubt(state, _REACH[what], f"objects dropped by CASCADE with {noun}")
+
+
+# types of the server itself that only functions have; they are found before those of the script
+_PSEUDO_TYPES = frozenset(
+    """trigger event_trigger record void cstring internal opaque language_handler fdw_handler index_am_handler
+    table_am_handler tsm_handler pg_ddl_command anyelement anyarray anynonarray anyenum anyrange anymultirange
+    anycompatible anycompatiblearray anycompatiblenonarray anycompatiblerange anycompatiblemultirange anytable""".split()
+)
+
+
+def _note_routine(state: SchemaState, tree: exp.Expression) -> None:
+    """Record the types of the arguments and results of a new function."""
+    if not state.unsure:
+        name = tree.this if isinstance(tree.this, exp.Table) else exp.Table(this=tree.this.copy())
+        key = state.new_name(name)
+        types = frozenset(
+            name
+            for _, name in type_names(tree)
+            if state.types.outer_name(name) and name not in _PSEUDO_TYPES
+        )
+        state.ties.routines[key] = state.ties.routines.get(key, frozenset()) | types
+
+
+def _note_settings(state: SchemaState, tree: exp.Expression) -> None:
+    """Note that a statement may change search_path in a way that is not followed."""
+    kind = type(tree).__name__
+    if kind in ("Select", "CreateFunction", "CreateProcedure", "SetVariable"):
+        return
+    calls = (
+        fold(c.this) if isinstance(c.this, exp.Expression) else str(c.this).lower()
+        for c in tree.find_all(exp.Anonymous, gx.FunctionCall)
+    )
+    writes = kind in ("Update", "Insert") and any(
+        fold(t.this) == "pg_settings"
+        for t in tree.find_all(exp.Table)
+        if isinstance(t.this, exp.Identifier)
+    )
+    if writes or any(name == "set_config" for name in calls):
+        state.doubt = state.doubt or "settings that a call of set_config changes"
+
+
+def _forget_routines(state: SchemaState, tree: exp.Expression) -> None:
+    """Remove the functions that a statement may drop, rename or move."""
+    routines = state.ties.routines
+    kind = type(tree).__name__
+    if kind == "DropOwned" or (
+        kind == "DropObject"
+        and (cascades(tree) or tree.args.get("kind") in ("EXTENSION", "LANGUAGE"))
+    ):
+        routines.clear()
+    elif routines and re.match("(Drop|Alter).*(Function|Procedure|Routine|Aggregate)", kind):
+        names = {fold(name) for name in tree.find_all(exp.Identifier)}
+        for key in [key for key in routines if key[1] in names]:
+            del routines[key]
+    elif routines and kind == "AlterSchema":
+        routines.clear()
+    elif routines and kind.startswith("Alter"):  # it may rename or move a type
+        names = {fold(name) for name in tree.find_all(exp.Identifier)}
+        for key in [key for key, types in routines.items() if types & names]:
+            del routines[key]
 
 
 def doubt_functions(state: SchemaState, name: str, effect: Effect) -> None:

@@ -46,7 +46,7 @@ _OF_THE_SERVER = ("pg_catalog", "gp_toolkit", "information_schema")
 
 _HANDLER = re.compile(r"\bexception\s+when\b", re.IGNORECASE)
 _DDL = re.compile(
-    r"\b(?:create|alter|drop|execute|perform|import|refresh|reindex|cluster|discard|call|into\s+(?:temp|table|unlogged))\b",
+    r"\b(?:create|alter|drop|execute|perform|import|refresh|reindex|cluster|discard|call|search_path|set_config|set\s+(?:local\s+|session\s+)?schema|into\s+(?:temp|table|unlogged))\b",
     re.IGNORECASE,
 )
 # a call of a function that may not be the server's own
@@ -288,6 +288,9 @@ def do_block(state: SchemaState, tree: exp.Expression) -> Effect:
 def create_rule(state: SchemaState, tree: exp.Expression) -> Effect:
     """CREATE RULE: a rule ON SELECT converts a table to a view."""
     if re.search(r"\bON\s+SELECT\b", tree.sql("greenplum").upper()):
+        table = state.find(tree.args["table"]) if tree.args.get("table") is not None else None
+        if table is not None:
+            table.may_have_lost = True
         return Effect(unknown=["table that the ON SELECT rule turns into a view"])
     return Effect(minor=[MINOR["CreateRule"]])
 

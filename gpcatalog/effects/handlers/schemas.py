@@ -131,6 +131,7 @@ def _drop_types(state: SchemaState, schema: str, inside: set[str], effect: Effec
             effect.add_unknown(f"type {kind}, which several schemas have")
         if definition.columns is None and definition.schema in inside:
             del state.types.definitions[kind]
+            state.ties.type_users.pop(kind, None)
             continue
         if definition.columns is None or definition.schema not in inside | {""}:
             continue
@@ -138,6 +139,7 @@ def _drop_types(state: SchemaState, schema: str, inside: set[str], effect: Effec
             effect.add_unknown(f"composite type {kind}, which may be in schema {schema}")
             continue
         del state.types.definitions[kind]
+        state.ties.type_users.pop(kind, None)
         effect.add_rows({"pg_class": -1, "pg_attribute": -definition.columns})
 
 
@@ -162,6 +164,7 @@ def rename_schema(state: SchemaState, tree: exp.Expression) -> Effect:
         olds = {old, ""} if old == "public" else {old}  # "": before search_path is set
         for key in [k for k in state.views if k[0] in olds]:
             state.views[fold(new), key[1]] = state.views.pop(key)
+            state.ties.renamed(key, (fold(new), key[1]))
             rename_reads(state, {key: (fold(new), key[1])})
         for kind, definition in state.types.definitions.items():
             if definition.schema in olds:

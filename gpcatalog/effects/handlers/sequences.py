@@ -12,12 +12,16 @@ from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
-from gpcatalog.effects.keys import fold, object_name
+from gpcatalog.effects.handlers.views import drop_dependent_views
+from gpcatalog.effects.keys import fold
 from gpcatalog.effects.outer_dependencies import DEFAULTS
 from gpcatalog.effects.presence import Presence
+from gpcatalog.effects.renames import rename_reads
 from gpcatalog.effects.taken_names import may_own_sequence
+from gpcatalog.effects.view_sequences import column_with_sequence, sequence_name
 
 if TYPE_CHECKING:
+    from gpcatalog.effects.relations import Table
     from gpcatalog.effects.schema_state import SchemaState
 
 
@@ -51,29 +55,19 @@ def create_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
     return effect
 
 
-def _separate(state: SchemaState, name: exp.Expression) -> tuple[str, str]:
+def separate(state: SchemaState, name: exp.Expression) -> tuple[str, str]:
     """(schema, name) of a sequence; that of a serial column becomes a separate sequence, which the
     column owns and its default uses.
     """
     key = state.known_name(name, state.sequences)
-    if key in state.sequences or state.existing is not None or state.unsure:
+    found = column_with_sequence(state, key)
+    if found is None or found[1].serial != "serial":
         return key
-    found = [
-        (table, c)
-        for table in state.tables.values()
-        for c in table.columns
-        if c.serial == "serial"
-        and object_name(table.name, c.name, "seq") == key[1]
-        and table.known
-        and not (table.uncounted or table.former_sequences or table.unlogged or table.temporary)
-        and (table.schema == key[0] or {table.schema, key[0]} <= {"", "public"})
-    ]
-    owners = [t for t in state.tables.values() if may_own_sequence(t, key[1])]
-    if len(found) != 1 or len(owners) != 1:
-        return key
-    table, column = found[0]
+    table, column = found
     key = table.schema, key[1]
-    table.columns = [replace(c, serial="") if c is column else c for c in table.columns]
+    used = replace(column, serial="", sequences_used=frozenset((key[1],)))
+    state.ties.use_sequences(table, used.sequences_used)
+    table.columns = [used if c is column else c for c in table.columns]
     table.owned.append(key)
     table.owners[key] = column.name
     state.owned_once.add(key)
@@ -125,7 +119,7 @@ def set_owner(
 def alter_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
     """ALTER SEQUENCE: a new owner, name or schema."""
     effect = Effect()
-    name = _separate(state, tree.this)
+    name = separate(state, tree.this)
     set_owner(state, tree, name, effect)
     for action in tree.args.get("actions") or ():
         form = str(action.args.get("form") or "")
@@ -171,13 +165,47 @@ def named_sequences(tree: exp.Expression) -> frozenset[str]:
     )
 
 
-def any_default(state: SchemaState) -> bool:
-    """Whether a known table has a default that uses a sequence other than its own."""
+def any_default(state: SchemaState, *, unread: bool = False) -> bool:
+    """Whether a known table has a default that uses a sequence other than its own. unread: only
+    defaults whose sequence is not known
+    """
     return any(
-        c.named and not c.serial and not c.generated
+        c.named and not c.serial and not c.generated and not (unread and c.sequences_used)
         for table in state.tables.values()
         for c in table.columns
     )
+
+
+def _users(state: SchemaState, key: tuple[str, str]) -> list[Table]:
+    """The existing tables that may have a default that uses a sequence."""
+    found: list[Table] = []
+    for table in state.ties.sequence_users.get(key[1], ()):
+        if state.tables.get((table.schema, table.name)) is table:
+            family = (table, *state.partitions_of(table), *state.inheriting(table))
+            found += [one for one in family if not any(one is other for other in found)]
+    return found
+
+
+def _drop_defaults(state: SchemaState, key: tuple[str, str], effect: Effect) -> None:
+    """CASCADE: drop the defaults that use a sequence."""
+    for table in _users(state, key):
+        used = [
+            c.name
+            for c in table.columns
+            if c.default and any(sequence_name(state, t) == key for t in c.sequences_used)
+        ]
+        if not used:
+            continue
+        if not table.known or table.uncounted:
+            effect.add_unknown(f"defaults of {table.title}")
+            continue
+        with state.changing(effect, table):
+            table.columns = [
+                replace(c, default=False, named=0, sequences_used=frozenset())
+                if c.name in used
+                else c
+                for c in table.columns
+            ]
 
 
 def note_defaults(state: SchemaState, effect: Effect) -> None:
@@ -192,11 +220,23 @@ def note_defaults(state: SchemaState, effect: Effect) -> None:
 def drop_sequences(state: SchemaState, tree: exp.Expression) -> Effect:
     """DROP SEQUENCE."""
     effect = Effect()
-    keys = [(name, _separate(state, name)) for name in tree.args.get("names") or ()]
-    if cascades(tree):
+    keys = [(name, separate(state, name)) for name in tree.args.get("names") or ()]
+    cascade = cascades(tree)
+    sure = (
+        state.existing is None and not state.unsure and all(k in state.sequences for _, k in keys)
+    )
+    if cascade and not sure:
         if state.views or any(t.reads for t in state.tables.values()) or state.existing is not None:
             effect.add_unknown("views dropped by CASCADE")
         note_defaults(state, effect)
+    elif cascade:
+        if any_default(state, unread=True):
+            note_defaults(state, effect)
+        for _, key in keys:
+            if sum(name == key[1] for _, name in state.sequences) > 1:
+                note_defaults(state, effect)  # the name in a default may be that of another one
+            _drop_defaults(state, key, effect)
+        drop_dependent_views(state, {key for _, key in keys}, effect)
     for name, key in keys:
         if key not in state.sequences:
             if tree.args.get("exists") and not state.opaque and not _of_a_column(state, key):
@@ -216,16 +256,41 @@ def drop_sequences(state: SchemaState, tree: exp.Expression) -> Effect:
 def drop_sequence(state: SchemaState, key: tuple[str, str], effect: Effect) -> None:
     """Drop one known sequence."""
     state.sequences.discard(key)
+    state.ties.sequence_users.pop(key[1], None)
     effect.other_files -= 1 + (key in state.unlogged_sequences)
     state.unlogged_sequences.discard(key)
     for instance in Instance:
         effect.add(instance, auxiliary_rows.sequence(state.edition, instance), -1)
 
 
+def _rename_in_defaults(state: SchemaState, old: tuple[str, str], new: tuple[str, str]) -> None:
+    """Change the name of a sequence in the defaults that use it."""
+    users = _users(state, old)
+    state.ties.sequence_users.pop(old[1], None)
+    schema, name = (part.replace('"', '""') for part in new)
+    text = f'"{schema}"."{name}"' if schema else f'"{name}"'
+    for table in users:
+        table.columns = [
+            replace(
+                c,
+                sequences_used=frozenset(
+                    text if sequence_name(state, one) == old else one for one in c.sequences_used
+                ),
+            )
+            if c.sequences_used
+            else c
+            for c in table.columns
+        ]
+        for c in table.columns:
+            state.ties.use_sequences(table, c.sequences_used)
+
+
 def rename_sequence(state: SchemaState, old: tuple[str, str], new: tuple[str, str]) -> None:
     """Change the (schema, name) of a sequence, also in the table that owns it."""
     if old == new:
         return
+    _rename_in_defaults(state, old, new)
+    rename_reads(state, {old: new})
     state.sequences.discard(old)
     state.sequences.add(new)
     if old in state.unlogged_sequences:

@@ -10,6 +10,7 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.dependents import not_built_in
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
+from gpcatalog.effects.keys import fold
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -25,10 +26,17 @@ def create_type(state: SchemaState, tree: exp.Expression) -> Effect:
     return effect
 
 
+def _forget_users(state: SchemaState, name: exp.Expression) -> None:
+    """Forget which columns have a type, because of a statement that names it."""
+    for part in name.find_all(exp.Identifier):
+        state.ties.type_users.pop(fold(part), None)
+
+
 @handles("AlterType")
 def alter_type(state: SchemaState, tree: exp.Expression) -> Effect:
     """ALTER TYPE: attributes of composite types."""
     more = state.types.alter(tree)
+    _forget_users(state, tree.this)  # of a type with another name or schema
     effect = Effect(
         minor=["catalog rows of a type"],
         unknown=["columns of the type and of its typed tables"] if more is None else [],
@@ -41,6 +49,8 @@ def alter_type(state: SchemaState, tree: exp.Expression) -> Effect:
 def alter_domain(state: SchemaState, tree: exp.Expression) -> Effect:
     """ALTER DOMAIN: whether the domain has constraints decides if ADD COLUMN rewrites a table."""
     state.types.alter_domain(tree)
+    if tree.args.get("action") is None:
+        _forget_users(state, tree.this)
     return Effect(minor=["constraints of a domain"])
 
 
@@ -53,6 +63,8 @@ def drop_types(state: SchemaState, tree: exp.Expression) -> Effect:
         if state.types.ambiguous(kind):
             effect.add_unknown("which type of that name exists")
         known, columns = state.types.drop(kind)
+        if cascades(tree):
+            _forget_users(state, kind)
         any_known |= known
         if not known and (state.opaque or not tree.args.get("exists")):
             effect.add_unknown("unknown type")

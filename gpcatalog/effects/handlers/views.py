@@ -29,6 +29,7 @@ from gpcatalog.effects.query_columns import (
 )
 from gpcatalog.effects.relations import Table, View
 from gpcatalog.effects.renames import rename_reads
+from gpcatalog.effects.ties import reading_of
 from gpcatalog.effects.view_sequences import read_sequences
 
 if TYPE_CHECKING:
@@ -46,10 +47,13 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
     if tree.args.get("replace") and key[0] in ("", "public"):
         other = ("public" if key[0] == "" else "", key[1])
         key = other if other in state.views else key
+    sequences = read_sequences(state, query)
+    temporary = any(("pg_temp", name) in state.sequences for _, name in sequences)
     if (
         tree.find(exp.TemporaryProperty) is not None
         or tree.args.get("temporary")
         or reads_temporary(state, query)
+        or (temporary and state.edition.base >= 19)
     ):
         key = "pg_temp", key[1]
     output = None if query is None else _output(state, query, [fold(n) for n in given])
@@ -66,11 +70,10 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
     if tree.args.get("replace") and fresh and not (absent or tree.args.get("temporary")):
         effect.add_unknown("whether the view already exists")
     reads = read_names(state, query) | row_types(state, query)
-    sequences = read_sequences(state, query)
-    state.views[key] = View(number, reads | sequences, output=output)
     named = output is not None and len(given) >= len(output)
-    state.ties.read(key, reads, query, named=named)
-    state.ties.read_sequences(key, sequences)
+    reading = reading_of(query, reads, named=named)
+    state.views[key] = View(number, reads | sequences, output=output, reading=reading)
+    state.ties.index(key, reads | sequences)
     if number is None or was is None:
         effect.add_unknown("columns of the view")
         return effect
@@ -317,12 +320,14 @@ def alter_foreign(state: SchemaState, tree: exp.Expression) -> Effect:
     )
     if key in state.views and isinstance(new, exp.Identifier):
         state.views[key[0], fold(new)] = state.views.pop(key)
+        state.ties.renamed(key, (key[0], fold(new)))
         rename_reads(state, {key: (key[0], fold(new))})
     schema = next((a.this for a in actions if type(a).__name__ == "SetSchema"), None)
     if isinstance(schema, exp.Identifier) and "pg_catalog" in (fold(schema), key[0]):
         effect.minor.append("dependency on the schema")
     if key in state.views and isinstance(schema, exp.Identifier):
         state.views[fold(schema), key[1]] = state.views.pop(key)
+        state.ties.renamed(key, (fold(schema), key[1]))
         rename_reads(state, {key: (fold(schema), key[1])})
     effect.add_rows({"pg_attribute": more})
     return effect
