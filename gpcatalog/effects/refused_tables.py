@@ -279,13 +279,19 @@ def _copied(state: SchemaState, elements: Sequence[exp.Expression], found: Eleme
     return f"column {twice} is named twice" if twice else ""
 
 
-def _copied_keys(state: SchemaState, elements: Sequence[exp.Expression]) -> list[tuple[str, ...]]:
-    """The columns of the primary keys and unique constraints that LIKE certainly copies."""
-    found = []
+def _copied_keys(
+    state: SchemaState, elements: Sequence[exp.Expression]
+) -> list[tuple[str, ...]] | None:
+    """The columns of the primary keys and unique constraints that LIKE certainly copies; None if
+    the distribution of the other table, which is copied, too, may be replicated.
+    """
+    found: list[tuple[str, ...]] = []
     for like in (e for e in elements if isinstance(e, gx.LikeClause)):
         source = state.source(like.this)
         sure = source is not None and is_certain(state, like.this, source)
-        if source is not None and sure and copies(like, "INDEXES"):
+        if source is None or not sure or source.distribution == "replicated":
+            return None
+        if copies(like, "INDEXES"):
             found += [k.simple for k in source.indexes if k.constraint and not k.exclusion]
     return found
 
@@ -362,14 +368,15 @@ def _clauses(
     state: SchemaState,
     properties: list[exp.Expression],
     found: Elements,
-    copied: Sequence[tuple[str, ...]],
+    copied: Sequence[tuple[str, ...]] | None,
     types: Mapping[str, Column],
     *,
     complete: bool,
 ) -> str:
     """What is wrong with keys, the partition key and the distribution key.
 
-    copied: columns of the unique keys that LIKE copies; types: columns by name; complete: the
+    copied: columns of the unique keys that LIKE copies, None if it may also copy a replicated
+    distribution; types: columns by name; complete: the
     statement contains all columns
     """
     for name, column in types.items() if not state.ties.classes else ():
@@ -386,9 +393,11 @@ def _clauses(
     ):
         return f"column {missing} of a foreign key does not exist"
     partitioned = any(isinstance(p, gx.PartitionBy) for p in properties)
-    keys = [*copied, *(columns for _, columns in found.keys)]
+    keys = [*(copied or ()), *(columns for _, columns in found.keys)]
     distributed = any(isinstance(p, exp.DistributedByProperty) for p in properties)
-    if state.edition.greenplum and not distributed and (why := without_common_column(keys)):
+    inherits = any(isinstance(p, exp.InheritsProperty) for p in properties)
+    alone = not distributed and not inherits and copied is not None
+    if state.edition.greenplum and alone and (why := without_common_column(keys)):
         return why
     for p in properties:
         if isinstance(p, gx.PartitionBy):
