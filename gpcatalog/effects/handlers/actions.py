@@ -72,12 +72,16 @@ def losing(
     return lost
 
 
-def own_constraints(table: Table, *, own: bool = True) -> None:
-    """Mark all constraints that have one row each as the table's own or, without `own`, as
-    inherited only.
+def own_constraints(table: Table, above: Table | None = None) -> None:
+    """Mark all constraints that have one row each as the table's own; those that the table above it
+    also has, as inherited only.
     """
-    table.columns = [replace(c, own_not_null=own and c.not_null) for c in table.columns]
-    table.checks = [replace(c, own=own) for c in table.checks]
+    required = {c.name for c in above.columns if c.not_null} if above is not None else set()
+    checks = {c.name for c in above.checks} if above is not None else set()
+    table.columns = [
+        replace(c, own_not_null=c.not_null and c.name not in required) for c in table.columns
+    ]
+    table.checks = [replace(c, own=c.name not in checks) for c in table.checks]
 
 
 def unknown_toast(table: Table, edition: Edition) -> str:

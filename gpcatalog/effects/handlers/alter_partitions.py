@@ -531,7 +531,7 @@ def _attach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
         effect.add_unknown("indexes of the partitions of the attached table")
     with state.changing(effect, child, *state.partitions_of(child)):
         child.parent = (table.schema, table.name)
-        own_constraints(child, own=False)
+        own_constraints(child, table)
         for key in table.indexes:
             doubt_equality(table, key, (child, *state.partitions_of(child)), effect)
             settled: list[Table] = []
