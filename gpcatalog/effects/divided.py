@@ -10,7 +10,7 @@ from gpcatalog.effects import calendar
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.expansion import PartitionExpander
 from gpcatalog.effects.list_values import stored_values, written_values
-from gpcatalog.effects.partition_lookup import read_bounds
+from gpcatalog.effects.partition_lookup import key_column, read_bounds
 from gpcatalog.effects.relations import Partition, Table
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _at(
 ) -> None:
     """The bounds of both parts of a partition that is split at values. Raises Unknown."""
     if part.listed:
-        column = next((c for c in table.columns if table.levels[level].keys == (c.name,)), None)
+        column = key_column(table, level)
         moved = written_values(at, column) if column is not None else None
         if column is None or moved is None:
             raise Unknown("values of AT")

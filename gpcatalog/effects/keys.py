@@ -133,6 +133,13 @@ class Column:
         """
         return self.sized or (self.typmod != -1 and self.type != "interval")
 
+    @property
+    def exact(self) -> bool:
+        """Whether values are stored as they are written: the type is one of the server's own,
+        without a length or precision.
+        """
+        return not (self.own_type or self.sized or self.typmod != -1)
+
     def of_partition(self) -> Column:
         """The column in a partition of the table."""
         return replace(

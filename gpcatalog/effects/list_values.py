@@ -38,19 +38,18 @@ def _of_node(node: exp.Expression) -> str:
 
 
 def _all(texts: list[str], column: Column) -> Values | None:
-    if column.own_type or column.sized or column.typmod != -1:
+    if not column.exact:
         return None
     found = [_exact(text, column.type) for text in texts]
     return None if "?" in found else frozenset(found)
 
 
 def _exact(text: str, kind: str) -> int | str | None:
-    """A value; "?" if it cannot be compared exactly."""
+    """A value; "?" if it cannot be compared exactly, and also for a text of this one character."""
     if text.upper() == "NULL":
         return None
     if kind in _INTEGERS:
         number = re.fullmatch(r"'?\s*([+-]?\d+)\s*'?", text)
         return int(number[1]) if number else "?"
     constant = re.fullmatch(r"'((?:[^'\\]|'')*)'", text) if kind == "text" else None
-    # the text of a value is never "?": that would be taken for an unknown one
     return constant[1].replace("''", "'") if constant else "?"

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from gpcatalog.effects import calendar
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.keys import fold
-from gpcatalog.effects.relations import Partition
+from gpcatalog.effects.keys import Column, fold
+from gpcatalog.effects.relations import Partition, Table
 from gpcatalog.model.bounds import BoundKind, Term, TermKind, parse
 
 
@@ -27,6 +27,12 @@ def path_to(parts: list[Partition], name: str, schema: str, default: str) -> lis
         if part.children and (rest := path_to(part.children, name, schema, default)):
             return [part, *rest]
     return []
+
+
+def key_column(table: Table, level: int) -> Column | None:
+    """The only key column of a level; None if the key has several columns or is an expression."""
+    names = table.levels[level].keys
+    return next((c for c in table.columns if names == (c.name,)), None)
 
 
 def locate(

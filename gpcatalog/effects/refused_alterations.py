@@ -142,13 +142,12 @@ def _action(
     """
     kind = type(action).__name__
     if kind == "AddColumn":
-        return refused_column(state, table, action, columns, added)
+        return refused_column(state, table, action, columns, added, actions)
     if kind == "AlterColumnAction":
         return refused_column_change(state, table, action, (*_added(actions), "oid"), actions)
     if kind == "AddTableConstraint":
         known = (*columns, *_added(actions))
-        drops = any(type(a).__name__ in ("DropConstraint", "DropColumn") for a in actions)
-        return _add_constraint(state, table, action, known, drops=drops)
+        return _add_constraint(state, table, action, known, actions)
     if kind == "RenameColumnTo":
         return refused_rename(state, table, action, columns)
     if kind == "RenameTo":
@@ -164,7 +163,7 @@ def _action(
         same = schema == (table.schema or "public")
         return "" if same else name_in_use(state, (schema, table.name))
     if kind == "DropConstraint":
-        return _drop_constraint(state, table, action)
+        return _drop_constraint(state, table, action, alone=len(actions) == 1)
     if kind == "RenameConstraint":
         new, own = fold(action.args.get("to")), table.parent is None and not table.inherits
         exists = own and new != fold(action.this) and new in constraint_names(table)
@@ -186,8 +185,8 @@ def _action(
             table.taken_bounds is not None and table.taken_bounds.default in table.own_children
         )
         return "DETACH … CONCURRENTLY of a table with a default partition" if default else ""
-    drops = any(type(a).__name__ == "DropPartition" for a in actions)
-    return refused_command(state, table, action, drops=drops)
+    # later commands for partitions depend on earlier ones
+    return refused_command(state, table, action) if len(actions) == 1 else ""
 
 
 def _added(actions: list[exp.Expression]) -> Iterator[str]:
@@ -200,10 +199,10 @@ def _add_constraint(
     table: Table,
     action: exp.Expression,
     columns: Sequence[str],
-    *,
-    drops: bool,
+    actions: list[exp.Expression],
 ) -> str:
-    """What is wrong with a new constraint; drops: the statement also drops constraints."""
+    """What is wrong with a new constraint."""
+    drops = any(type(a).__name__ in ("DropConstraint", "DropColumn") for a in actions)
     element = action.this
     found = Elements([element])
     kind = element.args["kind"]
@@ -213,21 +212,21 @@ def _add_constraint(
         if missing := not_in(sorted(read_columns(node)), [*columns, table.name]):
             return f"column {missing} of an expression does not exist"
     if isinstance(kind, gx.CheckConstraint):
-        alone = "NO INHERIT" in traits_of(element)
+        only = "NO INHERIT" in traits_of(element)
         divided = bool(table.partitioned or table.levels)
-        if alone and divided and not state.edition.classic:
+        if only and divided and not state.edition.classic:
             return f"NO INHERIT for {table.title}, which is partitioned"
-        if not alone and (why := only_parent(state, table, action)):
+        if not only and (why := only_parent(state, table, action)):
             return why
     if not drops:
         if any(primary for primary, _ in found.keys) and has_primary(table):
             return "a table has one primary key only"
         # a constraint of a partition or child table may be merged with one that it has inherited
-        alone = not table.inherits and table.parent is None
-        for name in found.names if alone else ():
+        separate = not table.inherits and table.parent is None
+        for name in found.names if separate else ():
             if name in constraint_names(table):
                 return f"constraint {name} of {table.title} exists"
-    alone = len(action.root().args.get("actions") or ()) == 1
+    alone = len(actions) == 1
     for _, key in found.keys:
         if missing := not_in(key, columns):
             return "" if missing == "oid" else f"column {missing} of a key does not exist"
@@ -251,7 +250,10 @@ def _add_constraint(
     return ""
 
 
-def _drop_constraint(state: SchemaState, table: Table, action: exp.Expression) -> str:
+def _drop_constraint(
+    state: SchemaState, table: Table, action: exp.Expression, *, alone: bool
+) -> str:
+    """Why a constraint cannot be dropped. alone: the statement has no other action"""
     name = fold(action.this)
     key = next((k for k in table.indexes if k.constraint and k.name == name), None)
     check = next((c for c in table.checks if c.name == name), None)
@@ -259,8 +261,7 @@ def _drop_constraint(state: SchemaState, table: Table, action: exp.Expression) -
         return f"constraint {name} of {table.title} is inherited"
     if key is None or str(action.args.get("behavior") or "") == "CASCADE":
         return ""
-    actions = action.root().args.get("actions") or ()
-    return refused_index_drop(state, table, key, others_only=len(actions) > 1)
+    return refused_index_drop(state, table, key, others_only=not alone)
 
 
 def _not_its_partition(state: SchemaState, table: Table, action: exp.Expression) -> str:

@@ -68,6 +68,7 @@ def refused_column(
     action: exp.Expression,
     columns: list[str],
     added: list[str],
+    actions: list[exp.Expression],
 ) -> str:
     """Why the server does not add a column. added: columns that the statement has added so far"""
     name = fold(action.this.this)
@@ -81,9 +82,7 @@ def refused_column(
     if why := only_parent(state, table, action):
         return why
     found = Elements([action.this])
-    drops = any(
-        type(a).__name__.startswith("Drop") for a in action.root().args.get("actions") or ()
-    )
+    drops = any(type(a).__name__.startswith("Drop") for a in actions)
     if not drops and any(primary for primary, _ in found.keys) and has_primary(table):
         return "a table has one primary key only"
     if found.keys and state.edition.greenplum:

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.casts import different_types
 from gpcatalog.effects.certain import is_certain
 from gpcatalog.effects.expansion import PartitionExpander
 from gpcatalog.effects.keys import Column, fold
 from gpcatalog.effects.list_values import stored_values, written_values
-from gpcatalog.effects.partition_lookup import locate
-from gpcatalog.effects.refused_partitions import add_partition, range_bound
+from gpcatalog.effects.partition_lookup import key_column, locate
+from gpcatalog.effects.refused_partitions import (
+    add_partition,
+    range_bound,
+    written_bound,
+    wrong_bound,
+)
 from gpcatalog.effects.relations import Partition, Table
-from gpcatalog.effects.taken_bounds import Bound, TakenBounds, of_value
+from gpcatalog.effects.taken_bounds import TakenBounds, of_value
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -30,17 +34,15 @@ _COMMANDS = frozenset(
 )
 
 
-def refused_command(
-    state: SchemaState, table: Table, action: exp.Expression, *, drops: bool
-) -> str:
-    """Why Greenplum rejects a command for partitions of a table. drops: the statement also drops
-    partitions
+def refused_command(state: SchemaState, table: Table, action: exp.Expression) -> str:
+    """Why Greenplum rejects a command for partitions of a table, if it is the only action of the
+    statement.
     """
     kind = type(action).__name__
     if kind not in _COMMANDS or not state.edition.greenplum:
         return ""
-    if len(action.root().args.get("actions") or ()) > 1 or not _zone_known(state):
-        return ""  # later actions depend on earlier ones
+    if not _zone_known(state):
+        return ""
     optional = "IF EXISTS" in str(action.args.get("form", ""))
     if not table.levels:
         ignored = kind == "DropPartition" and optional and state.edition.classic
@@ -53,7 +55,7 @@ def refused_command(
         siblings, level, node = found.children, level + 1, node.args["action"]
         if level >= len(table.levels):
             return ""
-    return _at_level(state, table, siblings, node, level, drops=drops)
+    return _at_level(state, table, siblings, node, level)
 
 
 def _zone_known(state: SchemaState) -> bool:
@@ -70,12 +72,10 @@ def _at_level(
     siblings: list[Partition],
     node: exp.Expression,
     level: int,
-    *,
-    drops: bool,
 ) -> str:
     kind = type(node).__name__
     if kind == "AddPartition":
-        return "" if drops else add_partition(state, table, siblings, node, level)
+        return add_partition(state, table, siblings, node, level)
     if kind == "SetSubpartitionTemplate" or kind not in _COMMANDS:
         return ""
     if kind == "SplitPartition" and (why := _split_level(table, level)):
@@ -123,8 +123,10 @@ def _target(
     optional = "IF EXISTS" in str(node.args.get("form", ""))
     if optional or table.own_children:
         return ""
-    column = _key(table, level)
-    if by_value and (column is None or column.type in ("float4", "float8", "numeric")):
+    column = key_column(table, level)
+    if by_value and (
+        column is None or not column.exact or column.type in ("float4", "float8", "numeric")
+    ):
         return ""
     if by_value and table.levels[level].strategy == "list":
         listed = [text for p in siblings for text in p.listed]
@@ -152,8 +154,8 @@ def _split(
     at = node.args.get("at") or ()
     if not at or part.default:
         return ""
-    column = _key(table, level)
-    if column is None:
+    column = key_column(table, level)
+    if column is None or not column.exact:
         return ""
     if part.listed:
         values = written_values(at, column)
@@ -163,21 +165,13 @@ def _split(
         if values - listed:
             return f"{part.name} does not have all values of AT"
         return f"AT has all values of {part.name}" if values >= listed else ""
-    bound = range_bound(at, at, column, state.zone)
+    bound = range_bound(at, at, column, state)
     low, high = of_value(part.lower), of_value(part.upper)
     if bound is None or bound.low is None or low is None or high is None:
         return ""
     if part.closed:
         return ""
     return "" if low < bound.low < high else f"AT is not between the bounds of {part.name}"
-
-
-def _key(table: Table, level: int) -> Column | None:
-    """The only key column of a level, if its values can be compared here."""
-    names = table.levels[level].keys
-    column = next((c for c in table.columns if names == (c.name,)), None)
-    odd = column is None or column.own_type or column.sized or column.typmod != -1
-    return None if odd else column
 
 
 def _exchange(state: SchemaState, table: Table, node: exp.Expression) -> str:
@@ -270,9 +264,9 @@ def _elements(
     taken = TakenBounds()
     for number, element in enumerate(elements):
         bound = element.args.get("bound")
-        if wrong_bound(strategy, bound):
-            return f"a bound for {strategy} partitions is needed"
-        own = _bound(bound, column, state)
+        if why := wrong_bound(strategy, bound):
+            return why
+        own = written_bound(bound, column, state)
         if own is None:
             continue
         if own.low is not None and own.high is not None and not own.low < own.high:
@@ -287,25 +281,3 @@ def _every(element: exp.Expression) -> bool:
     """Whether an element makes several partitions."""
     bound = element.args.get("bound")
     return bound is not None and bound.args.get("every") is not None
-
-
-def wrong_bound(strategy: str, bound: exp.Expression | None) -> bool:
-    """Whether a bound is for a list although the partitions have ranges, or the reverse."""
-    return (strategy == "range" and isinstance(bound, gx.PartitionValues)) or (
-        strategy == "list" and isinstance(bound, gx.PartitionRange)
-    )
-
-
-def _bound(node: exp.Expression | None, column: Column | None, state: SchemaState) -> Bound | None:
-    """The bound of an element with both ends, or with values; None if it is not understood."""
-    if column is None or column.own_type or column.sized or column.typmod != -1:
-        return None
-    if isinstance(node, gx.PartitionValues):
-        values = written_values(node.expressions, column)
-        return Bound(values=values) if values is not None else None
-    if not isinstance(node, gx.PartitionRange) or node.args.get("every") is not None:
-        return None
-    start, end = node.args.get("start"), node.args.get("end")
-    if start is None or end is None or start.args.get("inclusive") or end.args.get("inclusive"):
-        return None
-    return range_bound(start.expressions, end.expressions, column, state.zone)

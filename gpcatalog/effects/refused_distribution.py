@@ -43,8 +43,8 @@ def refused_clause(
 ) -> str:
     """What is wrong with DISTRIBUTED in CREATE TABLE.
 
-    columns: those that are written; types: those with a known type; keys: columns of each unique key; complete: the statement
-    contains all columns
+    columns: those that are written; types: those with a known type; keys: columns of each unique
+    key; complete: the statement contains all columns
     """
     word = str(by.args["kind"])
     if word not in ("HASH", "RANDOM"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
@@ -13,6 +12,7 @@ from gpcatalog.effects.casts import different_types
 from gpcatalog.effects.certain import is_certain, not_in
 from gpcatalog.effects.keys import Column, child_name, fold
 from gpcatalog.effects.list_values import stored_values, written_values
+from gpcatalog.effects.partition_lookup import key_column
 from gpcatalog.effects.relations import Partition, Table
 from gpcatalog.effects.taken_bounds import Bound, TakenBounds, bound_of, of_value
 
@@ -172,14 +172,13 @@ def add_partition(
     if action.args.get("default"):
         return f"{table.title} has a default partition" if default else ""
     strategy, bound = table.levels[level].strategy, action.args.get("bound")
-    wrong = gx.PartitionValues if strategy == "range" else gx.PartitionRange
-    if strategy in ("range", "list") and isinstance(bound, wrong):
-        return f"a bound for {strategy} partitions is needed"
+    if why := wrong_bound(strategy, bound):
+        return why
     if bound is None and not action.args.get("partitions"):
         return "a partition needs a bound"
     if bound is not None and (why := no_number(table, level, bound)):
         return why
-    new = _new(state, table, bound, level)
+    new = written_bound(bound, key_column(table, level), state)
     if new is None:
         return ""
     if new.low is not None and new.high is not None and not new.low < new.high:
@@ -190,7 +189,7 @@ def add_partition(
 
 def no_number(table: Table, level: int, bound: exp.Expression) -> str:
     """A message if a bound has a text without digits for a column of an integer type."""
-    column = next((c for c in table.columns if table.levels[level].keys == (c.name,)), None)
+    column = key_column(table, level)
     if column is None or column.own_type or column.type not in ("int2", "int4", "int8"):
         return ""
     ends = [bound.args.get(name) for name in ("lower", "upper")]
@@ -220,41 +219,46 @@ def _named(
 
 
 def range_bound(
-    lower: list[exp.Expression], upper: list[exp.Expression], key: Column, zone: ZoneInfo
+    lower: list[exp.Expression], upper: list[exp.Expression], key: Column, state: SchemaState
 ) -> Bound | None:
-    """The bound of a range, or None if it is not understood. Raises nothing."""
+    """The bound of a range; None if it is not understood, also without a known time zone."""
     try:
-        return bound_of(gx.BoundFromTo(lower=lower, upper=upper), [key], zone)
+        return bound_of(gx.BoundFromTo(lower=lower, upper=upper), [key], state.zone)
     except Unknown:
         return None
 
 
-def _new(
-    state: SchemaState, table: Table, bound: exp.Expression | None, level: int
+def written_bound(
+    bound: exp.Expression | None, key: Column | None, state: SchemaState
 ) -> Bound | None:
-    """The bound of ADD PARTITION; None if it is not understood."""
-    key = next((c for c in table.columns if table.levels[level].keys == (c.name,)), None)
-    if key is None or key.own_type or key.sized or key.typmod != -1:
+    """The bound of a partition that is written with both ends, or with values; None if it is not
+    understood.
+    """
+    if key is None or not key.exact:
         return None
-    try:
-        if isinstance(bound, gx.PartitionValues):
-            values = written_values(bound.expressions, key)
-            return Bound(values=values) if values is not None else None
-        if isinstance(bound, gx.PartitionRange) and bound.args.get("every") is None:
-            start, end = bound.args.get("start"), bound.args.get("end")
-            if start is None or end is None:
-                return None
-            if start.args.get("inclusive") or end.args.get("inclusive"):
-                return None
-            return range_bound(start.expressions, end.expressions, key, state.zone)
-    except Unknown:
+    if isinstance(bound, gx.PartitionValues):
+        values = written_values(bound.expressions, key)
+        return Bound(values=values) if values is not None else None
+    if not isinstance(bound, gx.PartitionRange) or bound.args.get("every") is not None:
         return None
-    return None
+    start, end = bound.args.get("start"), bound.args.get("end")
+    if start is None or end is None or start.args.get("inclusive") or end.args.get("inclusive"):
+        return None
+    return range_bound(start.expressions, end.expressions, key, state)
+
+
+def wrong_bound(strategy: str, bound: exp.Expression | None) -> str:
+    """A message if a bound is for a list although the partitions have ranges, or the reverse."""
+    wrong = {"range": gx.PartitionValues, "list": gx.PartitionRange}.get(strategy)
+    given = wrong is not None and isinstance(bound, wrong)
+    return f"a bound for {strategy} partitions is needed" if given else ""
 
 
 def _overlapped(table: Table, siblings: list[Partition], new: Bound, level: int) -> str:
     """The name of a partition whose bound overlaps a new one; "" if that is not certain."""
-    key = next(c for c in table.columns if table.levels[level].keys == (c.name,))
+    key = key_column(table, level)
+    if key is None:
+        return ""
     if level:
         written = ((p.name, _written(p, key)) for p in siblings)
         return next((n for n, one in written if one is not None and one.overlaps(new)), "")

@@ -45,8 +45,8 @@ def bound_of(node: exp.Expression | None, keys: Sequence[Column], zone: ZoneInfo
     """The bound of a partition of a table with these key columns; None if it is not understood."""
     if isinstance(node, gx.BoundDefault):
         return Bound(default=True)
-    if not keys or any(key.own_type or key.sized or key.typmod != -1 for key in keys):
-        return None  # values are rounded to a precision
+    if not keys or not all(key.exact for key in keys):
+        return None
     kinds = [calendar.kind_of(key.type) for key in keys]
     try:
         if isinstance(node, gx.BoundFromTo):
