@@ -137,17 +137,19 @@ def settings_of(node: exp.Expression | None) -> dict[str, str]:
         if name in SETTINGS:
             listed = [_text(v) for v in setting.args.get("values") or ()]
             found[name] = '""' if listed == [""] else ",".join(listed)
+    for name, value in set_by_call(node):
+        if name in SETTINGS and isinstance(value, exp.Literal):
+            found[name] = _text(value) or '""'
+    return found
+
+
+def set_by_call(node: exp.Expression) -> Iterator[tuple[str, exp.Expression]]:
+    """The name and the value in each call of set_config; the name is "" if it is not a constant."""
     for call in node.find_all(exp.Anonymous, gx.FunctionCall):
         words = call.expressions
-        if (
-            str(call.this if isinstance(call, exp.Anonymous) else call.this.name).lower()
-            == "set_config"
-            and len(words) >= 2
-        ):
-            name = _text(words[0]).lower()
-            if name in SETTINGS and isinstance(words[1], exp.Literal):
-                found[name] = _text(words[1]) or '""'
-    return found
+        called = str(call.this if isinstance(call, exp.Anonymous) else call.this.name).lower()
+        if called == "set_config" and len(words) >= 2:
+            yield _text(words[0]).lower() if isinstance(words[0], exp.Literal) else "", words[1]
 
 
 def _of_kind(node: exp.Expression, kind: str) -> Iterator[exp.Expression]:

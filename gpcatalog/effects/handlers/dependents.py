@@ -21,6 +21,7 @@ from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import AFTER
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.relations import Table
+from gpcatalog.effects.session import SETTINGS, set_by_call
 from gpcatalog.effects.ties import type_names
 
 if TYPE_CHECKING:
@@ -256,17 +257,15 @@ def _note_settings(state: SchemaState, tree: exp.Expression) -> None:
     kind = type(tree).__name__
     if kind in ("Select", "CreateFunction", "CreateProcedure", "SetVariable"):
         return
-    calls = (
-        fold(c.this) if isinstance(c.this, exp.Expression) else str(c.this).lower()
-        for c in tree.find_all(exp.Anonymous, gx.FunctionCall)
-    )
     writes = kind in ("Update", "Insert") and any(
         fold(t.this) == "pg_settings"
         for t in tree.find_all(exp.Table)
         if isinstance(t.this, exp.Identifier)
     )
-    if writes or any(name == "set_config" for name in calls):
-        state.doubt = state.doubt or "settings that a call of set_config changes"
+    if writes or any(name in ("", *SETTINGS) for name, _ in set_by_call(tree)):
+        state.doubt = (
+            state.doubt or "settings that set_config() or an update of pg_settings changed"
+        )
 
 
 def _forget_routines(state: SchemaState, tree: exp.Expression) -> None:
