@@ -104,7 +104,7 @@ def constraint_names(table: Table) -> set[str]:
 
 
 Traits = frozenset[str]  # of a constraint, in capitals: NOT VALID, NO INHERIT, DEFERRABLE
-_DEFERRABLE = frozenset(("DEFERRABLE", "INITIALLY DEFERRED"))
+DEFERRABLE = frozenset(("DEFERRABLE", "INITIALLY DEFERRED"))
 _NO_TRAITS: Traits = frozenset()
 
 
@@ -117,7 +117,7 @@ def traits_of(element: exp.Expression) -> Traits:
 
 def deferrable(element: exp.Expression) -> bool:
     """Whether a table constraint is DEFERRABLE."""
-    return not traits_of(element).isdisjoint(_DEFERRABLE)
+    return not traits_of(element).isdisjoint(DEFERRABLE)
 
 
 def add_key(
@@ -149,7 +149,7 @@ def add_key(
             constraint=True,
             like=like,
             label="_".join((*columns, *included)),
-            deferrable=not traits.isdisjoint(_DEFERRABLE),
+            deferrable=not traits.isdisjoint(DEFERRABLE),
         )
     )
     if primary:
@@ -223,7 +223,7 @@ def _add_exclusion(
             constraint=True,
             like=f"exclude {kind.sql('greenplum')}",
             label="_".join(labels),
-            deferrable=not traits.isdisjoint(_DEFERRABLE),
+            deferrable=not traits.isdisjoint(DEFERRABLE),
         )
     )
 

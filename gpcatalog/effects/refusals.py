@@ -15,15 +15,18 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.attached import refused_attached, trigger_with
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.casts import different_types
 from gpcatalog.effects.certain import is_certain, is_complete, name_in_use, not_in
 from gpcatalog.effects.handlers.indexes import owners_of_index
+from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.keys import fold, qualified
 from gpcatalog.effects.query_columns import columns_of, reads_temporary
 from gpcatalog.effects.refused_alterations import refused_alter
 from gpcatalog.effects.refused_drops import refused_drop
 from gpcatalog.effects.refused_indexes import refused_index
+from gpcatalog.effects.refused_options import refused_sequence
 from gpcatalog.effects.refused_tables import (
     SYSTEM_COLUMNS,
     output_twice,
@@ -31,6 +34,8 @@ from gpcatalog.effects.refused_tables import (
     refused_table,
 )
 from gpcatalog.effects.relations import Table
+from gpcatalog.effects.signatures import refused_routine
+from gpcatalog.effects.straight_code import dropped_functions
 from gpcatalog.effects.ties import names_are_written, source_of
 
 if TYPE_CHECKING:
@@ -230,7 +235,13 @@ def _statistics(state: SchemaState, tree: exp.Expression) -> str:
 def _trigger(state: SchemaState, tree: exp.Expression) -> str:
     events = [tree.args.get("event"), *(e.this for e in tree.args.get("events") or ())]
     columns = (c for e in events if e is not None for c in e.args.get("columns") or ())
-    return _listed(state, tree.args.get("table"), columns)
+    return _listed(state, tree.args.get("table"), columns) or refused_attached(state, tree)
+
+
+def _drop_functions(state: SchemaState, tree: exp.Expression) -> str:
+    """A trigger that calls a function that is dropped without CASCADE."""
+    functions = [] if cascades(tree) else dropped_functions(tree)
+    return next((why for one in functions if (why := trigger_with(state, one))), "")
 
 
 def _schema(state: SchemaState, tree: exp.Expression) -> str:
@@ -242,10 +253,11 @@ def _schema(state: SchemaState, tree: exp.Expression) -> str:
 
 
 def _sequence(state: SchemaState, tree: exp.Expression) -> str:
-    if tree.args.get("if_not_exists") or str(tree.args.get("temporary") or "") not in (
-        "",
-        "UNLOGGED",
-    ):
+    if tree.args.get("if_not_exists"):
+        return ""
+    if why := refused_sequence(tree.args.get("options") or ()):
+        return why
+    if str(tree.args.get("temporary") or "") not in ("", "UNLOGGED"):
         return ""
     return name_in_use(state, state.new_name(tree.this)) or _owned_by(state, tree)
 
@@ -346,4 +358,10 @@ _CHECKS: dict[str, RefusalCheck] = {
     "Grant": _grant,
     "CreateStatistics": _statistics,
     "CreateTrigger": _trigger,
+    "CreateRule": refused_attached,
+    "CreatePolicy": refused_attached,
+    "CreateFunction": refused_routine,
+    "CreateProcedure": refused_routine,
+    "DropFunction": _drop_functions,
+    "DropRoutine": _drop_functions,
 }

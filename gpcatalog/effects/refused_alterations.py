@@ -10,7 +10,8 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.casts import different_types
 from gpcatalog.effects.certain import is_certain, name_in_use, not_in
-from gpcatalog.effects.definition import constraint_names, traits_of
+from gpcatalog.effects.definition import DEFERRABLE, constraint_names, traits_of
+from gpcatalog.effects.expansion import options_of
 from gpcatalog.effects.handlers.actions import action_has_only
 from gpcatalog.effects.keys import fold, qualified
 from gpcatalog.effects.refused_columns import (
@@ -27,6 +28,7 @@ from gpcatalog.effects.refused_distribution import (
     refused_key,
 )
 from gpcatalog.effects.refused_drops import refused_index_drop
+from gpcatalog.effects.refused_options import other_storage, refused_fillfactor
 from gpcatalog.effects.refused_partitions import attach
 from gpcatalog.effects.refused_tables import (
     Elements,
@@ -109,6 +111,8 @@ _CHECKED_ACTIONS = frozenset(
         "AddTableConstraint",
         "DropConstraint",
         "RenameConstraint",
+        "ValidateConstraint",
+        "AlterConstraint",
         "InheritAction",
         "SetTable",
         "RenameColumnTo",
@@ -165,9 +169,13 @@ def _action(
     if kind == "DropConstraint":
         return _drop_constraint(state, table, action, alone=len(actions) == 1)
     if kind == "RenameConstraint":
+        if missing := _missing_constraint(state, table, action):
+            return missing
         new, own = fold(action.args.get("to")), table.parent is None and not table.inherits
         exists = own and new != fold(action.this) and new in constraint_names(table)
         return f"constraint {new} of {table.title} exists" if exists else ""
+    if kind in ("ValidateConstraint", "AlterConstraint"):
+        return _change_constraint(state, table, action) if len(actions) == 1 else ""
     if kind == "InheritAction":
         return _inherit(state, table, action) if len(actions) == 1 else ""
     if kind == "AttachPartition":
@@ -176,6 +184,8 @@ def _action(
     if kind == "SetTable" and partitioned and not state.edition.greenplum:
         sets = str(action.args.get("form") or "").startswith("SET") and action.args.get("options")
         return f"storage options for {table.title}, which is partitioned" if sets else ""
+    if kind == "SetTable" and (why := _options(state, action)):
+        return why
     if kind == "SetTable" and action.args.get("distribution") is not None and len(actions) == 1:
         return refused_distribution(state, table, action.args["distribution"])
     if kind == "DetachPartition" and (why := _not_its_partition(state, table, action)):
@@ -187,6 +197,17 @@ def _action(
         return "DETACH … CONCURRENTLY of a table with a default partition" if default else ""
     # later commands for partitions depend on earlier ones
     return refused_command(state, table, action) if len(actions) == 1 else ""
+
+
+def _options(state: SchemaState, action: exp.Expression) -> str:
+    """What is wrong with the options of SET."""
+    if not str(action.args.get("form") or "").startswith("SET"):
+        return ""
+    distributes = action.args.get("distribution") is not None
+    only_order = state.edition.classic or (state.edition.greenplum and distributes)
+    if only_order and (why := other_storage(action)):
+        return why
+    return refused_fillfactor(options_of(action.args.get("options")))
 
 
 def _added(actions: list[exp.Expression]) -> Iterator[str]:
@@ -208,6 +229,8 @@ def _add_constraint(
     kind = element.args["kind"]
     if isinstance(kind, gx.ExcludeConstraint) and state.edition.classic:
         return "Greenplum 6 has no exclusion constraints"
+    if isinstance(kind, gx.KeyConstraint) and kind.args.get("index") is not None:
+        return _with_index(table, kind) if len(actions) == 1 and not state.edition.classic else ""
     for node in found.checks:
         if missing := not_in(sorted(read_columns(node)), [*columns, table.name]):
             return f"column {missing} of an expression does not exist"
@@ -250,11 +273,32 @@ def _add_constraint(
     return ""
 
 
+def _with_index(table: Table, kind: exp.Expression) -> str:
+    """What is wrong with the index of ADD … USING INDEX."""
+    name = fold(kind.args["index"])
+    if table.partitioned or table.levels:
+        return f"USING INDEX for {table.title}, which is partitioned"
+    key = next((k for k in (*table.indexes, *table.only) if k.name == name), None)
+    if key is None:
+        return f"{table.title} has no index {name}" if not table.oid else ""
+    if key.constraint:
+        return f"index {name} has a constraint already"
+    if key.like.startswith("False"):
+        return f"index {name} is not unique"
+    if key.predicate:
+        return f"index {name} is partial"
+    if kind.args["kind"] == "PRIMARY KEY" and has_primary(table):
+        return "a table has one primary key only"
+    return f"index {name} has expressions" if key.expressions else ""
+
+
 def _drop_constraint(
     state: SchemaState, table: Table, action: exp.Expression, *, alone: bool
 ) -> str:
     """Why a constraint cannot be dropped. alone: the statement has no other action"""
     name = fold(action.this)
+    if alone and (why := _missing_constraint(state, table, action)):
+        return why
     key = next((k for k in table.indexes if k.constraint and k.name == name), None)
     check = next((c for c in table.checks if c.name == name), None)
     if (key is not None and key.of) or (check is not None and not check.own):
@@ -262,6 +306,36 @@ def _drop_constraint(
     if key is None or str(action.args.get("behavior") or "") == "CASCADE":
         return ""
     return refused_index_drop(state, table, key, others_only=not alone)
+
+
+def _missing_constraint(state: SchemaState, table: Table, action: exp.Expression) -> str:
+    """A message if a table certainly has no constraint of the name in an action."""
+    name = fold(action.this)
+    optional = action.args.get("if_exists") or action.args.get("exists")
+    unknown = table.oid or table.inherits or table.parent or state.ties.constraint_triggers
+    if optional or unknown or name in constraint_names(table):
+        return ""
+    # a foreign key of a partitioned table has several rows, with other names
+    if table.foreign and (table.partitioned or table.levels):
+        return ""
+    if state.edition.base >= 18 and (table.not_null_named or "_not_null" in name):
+        return ""
+    return f"constraint {name} of {table.title} does not exist"
+
+
+def _change_constraint(state: SchemaState, table: Table, action: exp.Expression) -> str:
+    """Why a constraint cannot be validated or changed."""
+    if why := _missing_constraint(state, table, action):
+        return why
+    name = fold(action.this)
+    key = any(k.constraint and k.name == name for k in table.indexes)
+    check = any(c.name == name for c in table.checks)
+    validates = type(action).__name__ == "ValidateConstraint"
+    if key:
+        return f"constraint {name} of {table.title} is a key"
+    if check and not validates and not traits_of(action).isdisjoint(DEFERRABLE):
+        return f"constraint {name} of {table.title} is no foreign key"
+    return ""
 
 
 def _not_its_partition(state: SchemaState, table: Table, action: exp.Expression) -> str:

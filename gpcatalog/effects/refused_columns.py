@@ -13,6 +13,7 @@ from gpcatalog.effects.expansion import catalog_type
 from gpcatalog.effects.handlers.actions import action_has_only
 from gpcatalog.effects.keys import Column, fold
 from gpcatalog.effects.refused_drops import refused_index_drop
+from gpcatalog.effects.refused_options import refused_length
 from gpcatalog.effects.refused_tables import Elements, has_primary
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.view_sequences import owned_sequences
@@ -93,6 +94,8 @@ def refused_column(
     kind = action.this.args.get("kind")
     if kind is None:
         return ""
+    if why := refused_length(state, kind):
+        return why
     new = Column(name, *state.types.resolved(*catalog_type(kind)), own_type=state.types.outer(kind))
     for child in state.inheriting(table):
         old = next((c for c in child.columns if c.name == name), None)
@@ -271,6 +274,8 @@ def _retype(
     if not drops and state.edition.classic and (index := _index_with(table, name)):
         return f"index {index} contains column {name}"
     kind = action.args["kind"]
+    if why := refused_length(state, kind):
+        return why
     new = Column(name, *state.types.resolved(*catalog_type(kind)), own_type=state.types.outer(kind))
     changes = (new.type, new.typmod) != (column.type, column.typmod)
     keys = (k for k in table.indexes if k.constraint and name in k.simple)

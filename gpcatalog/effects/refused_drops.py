@@ -58,6 +58,8 @@ def refused_drop(state: SchemaState, tree: exp.Expression) -> str:
                 return f"{key[1]} is a view"
             found.append(key)
             continue
+        if why := _another_kind(state, tree, name, key):
+            return why
         table = state.find(name) if key not in state.views else None
         gone = table is None or table.uncounted or table.may_have_lost
         if table is None or gone or state.why_not_found(name, table):
@@ -68,6 +70,20 @@ def refused_drop(state: SchemaState, tree: exp.Expression) -> str:
             found.append((one.schema, one.name))
             found += [key for key, _, sure in owned_sequences(state, one) if sure]
     return "" if cascades(tree) else _depends(state, found)
+
+
+def _another_kind(state: SchemaState, tree: exp.Expression, name: exp.Expression, key: Name) -> str:
+    """A message if a name is not that of a table: it is a sequence, or (Greenplum 6) a partition,
+    which ALTER TABLE drops.
+    """
+    if state.existing is not None or state.doubt or len(_relations(state, key[1])) > 1:
+        return ""
+    if key in state.sequences and key not in state.tables and key not in state.owned_once:
+        return f"{key[1]} is a sequence"
+    hit = state.partition(*qualified(name)) if state.edition.classic else None
+    if hit is None or not is_complete(hit[0]) or hit[0].temporary:
+        return ""
+    return f"{key[1]} is a partition of {hit[0].title}" if tree.args["kind"] == "TABLE" else ""
 
 
 def _relations(state: SchemaState, name: str) -> set[str]:

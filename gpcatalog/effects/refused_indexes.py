@@ -12,6 +12,7 @@ from gpcatalog.effects.certain import is_certain, name_in_use, not_in
 from gpcatalog.effects.equal_indexes import column_of
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.refused_distribution import refused_key
+from gpcatalog.effects.refused_options import refused_fillfactor
 from gpcatalog.effects.refused_tables import read_columns, without_key
 from gpcatalog.effects.relations import Table
 from gpcatalog.model.storage import Storage
@@ -47,6 +48,8 @@ def refused_index(state: SchemaState, tree: exp.Create) -> str:
             return f"column {missing} of {table.title} does not exist"
     if why := _method(state, table, body, simple, unique=unique):
         return why
+    if why := _fillfactor(body):
+        return why
     if table.levels and not state.edition.classic:
         if tree.args.get("concurrently"):
             return "CREATE INDEX CONCURRENTLY of a partitioned table"
@@ -62,6 +65,14 @@ def refused_index(state: SchemaState, tree: exp.Create) -> str:
     if unique and state.edition.classic and stored <= {Storage.AO_ROW, Storage.AO_COLUMN}:
         return "a unique index of an append-optimized table"
     return ""
+
+
+def _fillfactor(body: exp.Expression) -> str:
+    """A message if the fillfactor of an index is out of its bounds."""
+    if body.args.get("using") is not None:
+        return ""
+    given = body.args.get("with_storage") or ()
+    return refused_fillfactor({o.option: o.setting for o in given})
 
 
 def _method(

@@ -174,6 +174,8 @@ def add_partition(
     strategy, bound = table.levels[level].strategy, action.args.get("bound")
     if why := wrong_bound(strategy, bound):
         return why
+    if state.edition.classic and bound is not None and bound.args.get("every") is not None:
+        return "ADD PARTITION with EVERY"
     if bound is None and not action.args.get("partitions"):
         return "a partition needs a bound"
     if bound is not None and (why := no_number(table, level, bound)):
@@ -251,7 +253,21 @@ def wrong_bound(strategy: str, bound: exp.Expression | None) -> str:
     """A message if a bound is for a list although the partitions have ranges, or the reverse."""
     wrong = {"range": gx.PartitionValues, "list": gx.PartitionRange}.get(strategy)
     given = wrong is not None and isinstance(bound, wrong)
-    return f"a bound for {strategy} partitions is needed" if given else ""
+    return f"a bound for {strategy} partitions is needed" if given else _every(bound)
+
+
+def _every(bound: exp.Expression | None) -> str:
+    """What is wrong with EVERY."""
+    every = bound.args.get("every") if isinstance(bound, gx.PartitionRange) else None
+    if bound is None or every is None:
+        return ""
+    if bound.args.get("start") is None or bound.args.get("end") is None:
+        return "EVERY needs START and END"
+    (step, *_) = every.expressions
+    number = step.this if isinstance(step, exp.Neg) else step
+    whole = isinstance(number, exp.Literal) and not number.is_string and number.name.isdigit()
+    negative = whole and (number is not step or not int(number.name))
+    return "EVERY is not greater than 0" if negative else ""
 
 
 def _overlapped(table: Table, siblings: list[Partition], new: Bound, level: int) -> str:

@@ -21,6 +21,11 @@ from gpcatalog.effects.refused_distribution import (
     refused_clause,
     without_common_column,
 )
+from gpcatalog.effects.refused_options import (
+    refused_fillfactor,
+    refused_lengths,
+    refused_storage,
+)
 from gpcatalog.effects.refused_partitions import bound_problem
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.ties import names_are_written
@@ -208,7 +213,7 @@ def refused_table(state: SchemaState, tree: exp.Create) -> str:
     excludes = any(isinstance(e.args.get("kind"), gx.ExcludeConstraint) for e in elements)
     if excludes and state.edition.classic:
         return "Greenplum 6 has no exclusion constraints"
-    if state.edition.greenplum and (why := _storage(properties, elements, found)):
+    if why := refused_lengths(state, elements) or _options(state, properties, elements, found):
         return why
     of = next((p for p in properties if isinstance(p, exp.PartitionedOfProperty)), None)
     complete = (
@@ -229,32 +234,20 @@ def refused_table(state: SchemaState, tree: exp.Create) -> str:
     )
 
 
-def _storage(
-    properties: Sequence[exp.Expression], elements: Sequence[exp.Expression], found: Elements
+def _options(
+    state: SchemaState,
+    properties: Sequence[exp.Expression],
+    elements: Sequence[exp.Expression],
+    found: Elements,
 ) -> str:
-    """What is wrong with the storage options of Greenplum."""
-    given: dict[str, str] = {}
-    for p in properties:
-        if isinstance(p, gx.StorageOptions):
-            given.update(options_of(p))
-    nodes = [p for p in properties if isinstance(p, gx.StorageOptions)]
-    nodes += [n.this for e in elements for n in e.find_all(gx.EncodingConstraint)]
-    for node in nodes:
-        for option, text in options_of(node).items():
-            low, high, step = _LIMITS.get(option, (0, 0, 1))
-            if high and text.isdigit() and not (low <= int(text) <= high and int(text) % step == 0):
-                return f"{option}={text} is out of its bounds"
-    method = any(isinstance(p, gx.AccessMethod) for p in properties)
-    on = given.get("appendonly", given.get("appendoptimized", "")) in ("true", "on", "1")
-    divided = any(isinstance(p, gx.PartitionBy) for p in properties)
-    rows = on and given.get("orientation") == "row" and not method and not divided
-    if rows and found.encoded:
-        return f"ENCODING of column {found.encoded[0]} of a table that is not column-oriented"
-    return ""
-
-
-# smallest and largest value, and the number that divides it: reloptions of Greenplum 6 and 7
-_LIMITS = {"compresslevel": (0, 19, 1), "blocksize": (8192, 2097152, 8192)}
+    """What is wrong with the options of a new table."""
+    for one in properties:
+        if isinstance(one, gx.StorageOptions) and (why := refused_fillfactor(options_of(one))):
+            return why
+    if not state.edition.greenplum:
+        return ""
+    classic = state.edition.classic
+    return refused_storage(properties, elements, found.encoded, found.keys, classic=classic)
 
 
 def _expressions(found: Elements, name: str) -> str:

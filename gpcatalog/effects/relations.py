@@ -210,9 +210,9 @@ class Table:
     default_keys: tuple[str, ...] = ()  # the key without DISTRIBUTED, by default; () if unknown
     temporary: bool = False
     dropped_at_commit: bool = False
-    owned: list[tuple[str, str]] = field(
-        default_factory=list
-    )  # sequences that are dropped with it: OWNED BY
+    # its triggers, rules and policies: kind, name, function
+    attached: frozenset[tuple[str, str, str]] = frozenset()
+    owned: list[tuple[str, str]] = field(default_factory=list)  # OWNED BY: dropped with it
     owners: dict[tuple[str, str], str] = field(default_factory=dict)  # their columns, if known
     reads: frozenset[tuple[str, str]] = (
         frozenset()

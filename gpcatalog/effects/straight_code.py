@@ -166,10 +166,16 @@ def _executed(text: str, edition: Edition) -> list[exp.Expression]:
     return trees
 
 
+def dropped_functions(tree: exp.Expression) -> list[exp.Expression]:
+    """The functions in DROP FUNCTION; Greenplum 6 drops one at a time."""
+    one = tree.args.get("function")
+    return [one] if one is not None else list(tree.args.get("functions") or ())
+
+
 def forget_routines(state: SchemaState, tree: exp.Expression, kind: str) -> None:
     """Remove the code and results of functions that a statement drops or renames."""
     if kind in ("DropFunction", "DropRoutine"):
-        for one in tree.args.get("functions") or ():
+        for one in dropped_functions(tree):
             name = fold(
                 one.this if isinstance(one.this, exp.Identifier) else one.this.args.get("this")
             )

@@ -13,6 +13,7 @@ from gpcatalog.effects.keys import Reading, fold
 if TYPE_CHECKING:
     from gpcatalog.effects.relations import Table
     from gpcatalog.effects.schema_state import SchemaState
+    from gpcatalog.effects.signatures import Declared, Types
 
 Name = tuple[str, str]  # (schema, name)
 
@@ -33,10 +34,12 @@ class Ties:
         that names it
     routines: functions of the script, with the names of the types of their arguments and results;
         those that may have been dropped are removed
+    declared: declarations of these functions, by the types of their arguments
     committed_types: types that the script had when the open transaction began
     types_lost: types of the script may have been dropped by CASCADE
     casts, classes: whether the script has created a conversion between types, or a class of
         operators
+    constraint_triggers: whether it has created a constraint trigger, which is a constraint, too
     """
 
     views: dict[Name, set[Name]] = field(default_factory=dict)
@@ -47,10 +50,12 @@ class Ties:
     type_users: dict[str, list[Table]] = field(default_factory=dict)
     sequence_users: dict[str, list[Table]] = field(default_factory=dict)
     routines: dict[Name, frozenset[str]] = field(default_factory=dict)
+    declared: dict[Name, dict[Types, Declared]] = field(default_factory=dict)
     committed_types: frozenset[str] = frozenset()
     types_lost: bool = False
     casts: bool = False
     classes: bool = False
+    constraint_triggers: bool = False
 
     def index(self, view: Name, reads: Iterable[Name]) -> None:
         """Record that a view names these relations or sequences."""

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.attached import note_attached
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import AFTER
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.session import SETTINGS, set_by_call
+from gpcatalog.effects.signatures import declared
 from gpcatalog.effects.ties import type_names
 
 if TYPE_CHECKING:
@@ -191,8 +193,12 @@ def note_dependents(state: SchemaState, tree: exp.Expression, effect: Effect) ->
     _forget_routines(state, tree)
     _doubt_tables(state, tree, effect)
     _note_settings(state, tree)
+    note_attached(state, tree)
     state.ties.casts |= kind == "CreateCast"
     state.ties.classes |= kind == "CreateOperatorClass"
+    state.ties.constraint_triggers |= kind == "CreateTrigger" and "CONSTRAINT" in str(
+        tree.args.get("form")
+    )
     if kind in ("CreateFunction", "CreateProcedure", "CreateAggregate"):
         state.ties.routine_names |= {name for _, name in type_names(tree)}
         for body in tree.find_all(gx.SqlBody):
@@ -249,6 +255,11 @@ def _note_routine(state: SchemaState, tree: exp.Expression) -> None:
             for _, name in type_names(tree)
             if state.types.outer_name(name) and name not in _PSEUDO_TYPES
         )
+        if key not in state.ties.routines:
+            state.ties.declared[key] = {}
+        aggregate = type(tree).__name__ == "CreateAggregate"
+        if not aggregate and (found := declared(state, tree)) is not None:
+            state.ties.declared[key][found[0]] = found[1]
         state.ties.routines[key] = state.ties.routines.get(key, frozenset()) | types
 
 
