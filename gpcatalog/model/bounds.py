@@ -354,7 +354,8 @@ def days_from_civil(year: int, month: int, day: int) -> int:
     return era * 146097 + yoe * 365 + yoe // 4 - yoe // 100 + doy - 719468
 
 
-def _month_days(year: int, month: int) -> int:
+def month_days(year: int, month: int) -> int:
+    """Number of days of a month."""
     if month == 2:
         return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
     return 30 if month in (4, 6, 9, 11) else 31
@@ -384,7 +385,7 @@ def timestamp_axis(text: str) -> int:
     )
     if not (
         1 <= month <= 12
-        and 1 <= day <= _month_days(year, month)
+        and 1 <= day <= month_days(year, month)
         and hour <= 24
         and minute < 60
         and second <= 60
@@ -566,7 +567,7 @@ def spelled_dates(ends: Sequence[TupleEnd], kinds: Sequence[Family]) -> dict[Tup
         month, day = rest[0], rest[1] if len(rest) > 1 else 1
         if month == 13 and day == 1:
             year, month = year + 1, 1
-        if not (1900 <= year <= 2999 and 1 <= month <= 12 and 1 <= day <= _month_days(year, month)):
+        if not (1900 <= year <= 2999 and 1 <= month <= 12 and 1 <= day <= month_days(year, month)):
             return None
         found[end] = year * 100 + month if len(kinds) == 2 else year * 10_000 + month * 100 + day
     return found
@@ -583,7 +584,7 @@ def date_of_number(value: int, digits: int) -> int:
     """
     rest, day = divmod(value, 100) if digits == 8 else (value, 1)
     year, month = divmod(rest, 100)
-    if not (1900 <= year <= 2999 and 1 <= month <= 12 and 1 <= day <= _month_days(year, month)):
+    if not (1900 <= year <= 2999 and 1 <= month <= 12 and 1 <= day <= month_days(year, month)):
         raise ValueError(f"{value} is not a date")
     return days_from_civil(year, month, day) * DAY
 

@@ -16,6 +16,7 @@ from gpcatalog.capacity import limits
 from gpcatalog.errors import CatalogError
 from gpcatalog.model import toml_settings
 from gpcatalog.planner import time_key
+from gpcatalog.planner.calendar_age import whole_months
 from gpcatalog.planner.grid import GRAINS, Grain
 
 GIB = limits.GIB
@@ -298,6 +299,7 @@ class ResolvedPolicy(msgspec.Struct, kw_only=True, frozen=True):
     grains: tuple[tuple[int, float], ...]  # (Grain, minimum age in days)
     hot_days: float
     keep: float | None
+    keep_months: int
     retention_unit: int | None
     max_leaf: int
     min_leaf: int
@@ -311,6 +313,7 @@ class ResolvedPolicy(msgspec.Struct, kw_only=True, frozen=True):
     flatten: bool
     unused_subpartitions: str
     externalise_after: float | None
+    externalise_after_months: int
     boundaries: tuple[str, ...]
     skip: bool
     grains_named: bool
@@ -333,6 +336,7 @@ class ResolvedPolicy(msgspec.Struct, kw_only=True, frozen=True):
 _DEFAULTS: dict[str, object] = {
     "hot_days": 31.0,
     "keep": None,
+    "keep_months": 0,
     "retention_unit": None,
     # 100 column files of the published 40 MB target
     "max_leaf": 100 * int(limits.AVERAGE_FILE_TARGET.value),
@@ -347,6 +351,7 @@ _DEFAULTS: dict[str, object] = {
     "flatten": False,
     "unused_subpartitions": "keep",
     "externalise_after": None,
+    "externalise_after_months": 0,
     "boundaries": [],
     "skip": False,
     "automatic_maintenance": False,
@@ -411,6 +416,8 @@ def _combined_values(
                         f", match {rule.match!r}" if rule.match else ""
                     )
                 else:
+                    if f"{key.name}_months" in _DEFAULTS:
+                        found[f"{key.name}_months"] = whole_months(value)
                     found[key.name] = (
                         size(value)
                         if key.name in _SIZES
@@ -436,6 +443,7 @@ def _resolve(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
         grains_named=grains is not None,
         hot_days=float(found["hot_days"]),  # type: ignore[arg-type]
         keep=found["keep"],  # type: ignore[arg-type]
+        keep_months=found["keep_months"],  # type: ignore[arg-type]
         retention_unit=int(GRAINS[str(retention)]) if retention is not None else None,
         max_leaf=int(found["max_leaf"]),  # type: ignore[call-overload]
         min_leaf=int(found["min_leaf"]),  # type: ignore[call-overload]
@@ -449,6 +457,7 @@ def _resolve(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
         flatten=bool(found["flatten"]),
         unused_subpartitions=str(found["unused_subpartitions"]),
         externalise_after=found["externalise_after"],  # type: ignore[arg-type]
+        externalise_after_months=found["externalise_after_months"],  # type: ignore[arg-type]
         boundaries=tuple(str(b) for b in boundaries),
         skip=bool(found["skip"]),
         automatic_maintenance=bool(found["automatic_maintenance"]),

@@ -129,7 +129,8 @@ def reconfigured(builder: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
             settings["premake"] = str(premake)
         keep = root.policy.keep
         if keep is not None and keep != partman_keep(root.facts):
-            settings["retention"] = f"{keep:g} days"
+            months = root.policy.keep_months
+            settings["retention"] = f"{months} months" if months else f"{keep:g} days"
         shown = {k: None if v is None else str(v) for k, v in sorted(now.items())}
         return [
             Reconfigure(

@@ -204,11 +204,15 @@ def _numbers(sets: Sequence[RawSet]) -> tuple[TimeKey, str]:
     last = max(rows, key=lambda p: p.low, default=None)
     if any(p.filled is None for p in parts if last is None or p.low > last.low):
         raise UnclearHabits("whether its newest partitions have rows is unknown")
-    begin = last.high - 1 if last is not None else min(p.low for p in parts)
     key = TimeKey(family=Family.INTEGER, width=width, anchor=anchor)
     evidence = f"{width:,} numbers a partition: {number} of its newest {len(newest)} partitions"
-    rest = f"; the newest rows are below {begin + 1:,}" if last is not None else "; it has no rows"
-    return replace(key, position=key.local(begin)), evidence + rest
+    if last is None:
+        return replace(
+            key, position=key.local(min(p.low for p in parts))
+        ), f"{evidence}; it has no rows"
+    # the end of the partition, as if all its numbers were used
+    rest = f"; the newest rows are below {last.high:,}"
+    return replace(key, position=key.local(last.high) - 1), evidence + rest
 
 
 def _newest(sets: Sequence[PartitionSet]) -> list[tuple[str, Partition]]:

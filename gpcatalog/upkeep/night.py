@@ -16,6 +16,7 @@ from gpcatalog.model.bounds import DAY, INFINITY, MINUS_INFINITY, OPEN_HIGH, STR
 from gpcatalog.model.names import NAMEDATALEN, cut
 from gpcatalog.model.quantity import plural
 from gpcatalog.planner import grid
+from gpcatalog.planner.calendar_age import moment_before
 from gpcatalog.planner.grid import Grain
 from gpcatalog.planner.time_key import TimeKey, cell_of, is_start
 from gpcatalog.upkeep.naming import NameTemplate
@@ -410,7 +411,7 @@ def _past(t: TableState, now: int, early: int = 0) -> int | None:
     keep = t.rules.keep
     if keep is None:
         return None
-    end = now - keep + early
+    end = moment_before(now + early, keep, t.rules.keep_months)
     if t.key.width:
         lows, number = t.with_rows, max(keep - early, 0) // DAY
         if len(lows) <= number:

@@ -33,6 +33,7 @@ class TableRules:
     rollups: grains into which old partitions are merged, each with the minimum age, coarse ones
              first
     keep:    age at which a partition is past its retention; None: never
+    keep_months: the same in calendar months; 0 if it is not a whole number of them
     hot:     age; partitions that contain anything younger are not merged
     quiet:   seconds without writes after which partitions may be merged
     max_leaf: maximum size of a merged partition on the fullest segment, in bytes
@@ -54,6 +55,7 @@ class TableRules:
     fill_gaps: bool
     move_default: bool
     retention_rule: str = ""
+    keep_months: int = 0
     unmoved: str = ""
 
     @property
@@ -151,6 +153,7 @@ def rules_of(
         quiet=(policy.quiet or 0.0) * 86400,
         max_leaf=policy.max_leaf,
         keep=None if keep is None else round(keep * DAY),
+        keep_months=0 if key.width else policy.keep_months,
         retention=policy.retention,
         retention_rule=policy.retention_rule,
         retention_schema=policy.retention_schema,

@@ -6,11 +6,15 @@ from datetime import timedelta
 from pathlib import Path
 
 import msgspec
+import psycopg
 import pytest
 
 from gpcatalog.errors import CatalogError
 from gpcatalog.planner import policy
+from gpcatalog.planner.calendar_age import moment_before
 from gpcatalog.planner.plan import TablePlan, changed
+from gpcatalog.planner.policy import loads, resolve_policy
+from gpcatalog.planner.time_key import micros
 from tests.planner.test_plan import make, zoo
 
 POWERS = {"": 0, "b": 0, "kb": 1, "kib": 1, "mb": 2, "mib": 2, "gb": 3, "gib": 3, "tb": 4, "tib": 4}
@@ -142,3 +146,25 @@ def test_a_wrong_word_names_those_that_are_right(text: str, message: str, hint: 
         policy.loads(text)
     assert f"{message} is not a valid value" in e.value.message
     assert hint in e.value.hint
+
+
+def test_ages_in_months_are_those_of_the_server(pg_dsn: str) -> None:
+    """Days before a moment by the calendar, also from the ends of months and in leap years."""
+    with psycopg.connect(pg_dsn) as conn:
+        for day, months, then in conn.execute(
+            "SELECT d, m, (d - make_interval(months => m)) AS earlier"
+            " FROM generate_series(timestamp '2027-12-28 05:06:07', timestamp '2029-03-02', interval '1 day') d,"
+            " unnest(array[1, 2, 3, 11, 12, 13, 24, 36, 60, 1200, 12000]) m"
+        ):
+            assert moment_before(micros(day), 0, months) == micros(then), (day, months)
+
+
+@pytest.mark.parametrize(
+    ("text", "months"),
+    [("1y", 12), ("12 months", 12), ("2 quarters", 6), ("1.5y", 0), ("365d", 0), ("52 weeks", 0)],
+)
+def test_periods_of_whole_months(text: str, months: int) -> None:
+    found = resolve_policy(
+        loads(f'[default]\nkeep = "{text}"\nexternalise_after = "{text}"'), "s", "t"
+    )
+    assert (found.keep_months, found.externalise_after_months) == (months, months)

@@ -287,6 +287,17 @@ def test_a_year_that_would_be_too_large_becomes_months() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("day", "due"), [((2028, 2, 28), 8), ((2028, 2, 29), 8), ((2028, 3, 1), 9)]
+)
+def test_a_year_of_retention_ends_on_the_same_day(day: tuple[int, int, int], due: int) -> None:
+    """As many partitions as end before the moment that the server calculates with interval '1 year'."""
+    parts = span(datetime(2027, 2, 20), 13)
+    rules = plain_rules(keep=round(365.2425 * DAY), keep_months=12, retention="detach")
+    found = night([table_of(parts, rules)], micros(datetime(*day)), LIMITS)
+    assert sum(len(r.parts) for r in found.retire) == due
+
+
 def test_what_stays_past_its_retention_is_reported() -> None:
     now = micros(datetime(2024, 6, 1, 3))
     parts = span(datetime(2024, 1, 1), 200)

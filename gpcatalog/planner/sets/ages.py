@@ -21,6 +21,7 @@ from gpcatalog.model.bounds import (
     timestamp_axis,
 )
 from gpcatalog.planner import grid
+from gpcatalog.planner.calendar_age import moment_before
 from gpcatalog.planner.sets.arrays import Bools, Ints, spans
 from gpcatalog.planner.sets.keep_reasons import DEPENDENT_FACTS, KEY_BELOW, KeepReason
 from gpcatalog.planner.sets.roots import Root
@@ -59,6 +60,11 @@ def keys_below(batch: list[Root], oid: Ints) -> npt.NDArray[np.uint64]:
     there = oid[at] == wanted
     found[at[there]] = values[there]
     return found
+
+
+def _before(now: int, root: Root, days: float, months: int) -> int:
+    """Where rows of this age end, in local time of the key."""
+    return moment_before(now - root.shift, int(days * DAY), months)
 
 
 def ages(
@@ -101,15 +107,16 @@ def ages(
             drop[here] = (
                 empty[here] & usable & closed & ((cal_high[here] <= hot) | (cal_low[here] >= ahead))
             )
-            if w.externalise_after is not None and generation.greenplum:
+            after, months = w.externalise_after, w.externalise_after_months
+            if after is not None and generation.greenplum:
                 old = (
                     (why[here] == KeepReason.FREE)
                     & ~empty[here]
-                    & (cal_high[here] <= now - r.shift - int(w.externalise_after * DAY))
+                    & (cal_high[here] <= _before(now, r, after, months))
                 )
                 why[here][old] = KeepReason.EXTERNALISE
             if w.keep is not None:
-                past[here] = usable & (cal_high[here] <= now - r.shift - int(w.keep * DAY))
+                past[here] = usable & (cal_high[here] <= _before(now, r, w.keep, w.keep_months))
         elif not r.lists:
             # numbers have no clock: rows are assumed to be written to the highest leaf with rows
             for at in np.unique(sets[here]).tolist():

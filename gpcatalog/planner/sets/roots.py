@@ -18,6 +18,7 @@ from gpcatalog.model.bounds import (
     family,
 )
 from gpcatalog.model.properties import of_facts
+from gpcatalog.planner.calendar_age import whole_months
 from gpcatalog.planner.costs import RootShape
 from gpcatalog.planner.operations import (
     CHECK_NOT_VALID,
@@ -330,13 +331,21 @@ def partman_keep(facts: dict[str, list[tuple[int, str]]]) -> float | None:
     """Days after which pg_partman removes a leaf of this table; None if it removes none, or if
     its retention is a number.
     """
-    if "pg_partman" not in facts:
-        return None
-    config = json.loads(facts["pg_partman"][0][1])
     try:
-        return interval_days(str(config.get("retention") or ""))
+        return interval_days(_partman_retention(facts))
     except ValueError:
         return None
+
+
+def partman_months(facts: dict[str, list[tuple[int, str]]]) -> int:
+    """The same in calendar months; 0 if it is not a whole number of them."""
+    return whole_months(_partman_retention(facts))
+
+
+def _partman_retention(facts: dict[str, list[tuple[int, str]]]) -> str:
+    if "pg_partman" not in facts:
+        return ""
+    return str(json.loads(facts["pg_partman"][0][1]).get("retention") or "")
 
 
 def _keys(snapshot: Snapshot) -> dict[int, list[Key]]:
@@ -473,7 +482,9 @@ def load_roots(snapshot: Snapshot, policy: Policy) -> list[Root]:
         if root.policy.keep is None and root.family.time:
             kept = partman_keep(root.facts)
             if kept is not None:
-                root.policy = msgspec.structs.replace(root.policy, keep=kept)
+                root.policy = msgspec.structs.replace(
+                    root.policy, keep=kept, keep_months=partman_months(root.facts)
+                )
         _add_facts(snapshot, root, classic=classic)
         _obstacles(root, classic=classic, unread=unread)
         if root.oid in undecoded:
