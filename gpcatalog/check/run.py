@@ -204,6 +204,7 @@ def _effect(state: SchemaState, statement: Statement, ending: Ending) -> Effect:
         undone = ending is Ending.UNDONE
         if statement.begins:
             begin(state, rolled_back=undone)
+        state.valueless = bool(statement.missing)
         effect = state.apply(statement.tree, rolled_back=undone)
     except BaselineError:
         raise

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.keys import qualified
 from gpcatalog.effects.relations import Table
 
 if TYPE_CHECKING:
+    from gpcatalog.effects.effect import Effect
     from gpcatalog.effects.schema_state import SchemaState
     from gpcatalog.effects.ties import Name
 
@@ -74,3 +76,31 @@ def _still_exists(table: Table) -> bool:
 def not_in(columns: Iterable[str], known: Sequence[str]) -> str:
     """The first of these columns that is not among the known ones; "" if there is none."""
     return next((c for c in columns if c not in known), "")
+
+
+def outside_path(state: SchemaState, tree: exp.Expression) -> Iterator[tuple[Table, str]]:
+    """The tables that a statement changes under a name without a schema, and that are in a schema
+    which search_path may not have: another table of that name may be the one. With the reason.
+    """
+    kind = type(tree).__name__
+    if kind == "AlterTable":
+        names = [tree.this]
+    elif kind == "Create" and tree.args.get("kind") == "INDEX":
+        names = [tree.this.args.get("table")]
+    elif kind == "Truncate" or (kind == "DropObject" and tree.args.get("kind") == "TABLE"):
+        names = [*(tree.args.get("tables") or ()), *(tree.args.get("names") or ())]
+    else:
+        names = []
+    for name in names:
+        if not isinstance(name, exp.Table | gx.RelationName) or qualified(name)[0]:
+            continue
+        table = state.find(name)
+        if table is not None and (why := state.why_not_found(name, table)):
+            yield table, why
+
+
+def doubt_tables(found: Iterable[tuple[Table, str]], effect: Effect) -> None:
+    """Mark the effect of a statement on these tables as unknown."""
+    for table, why in found:
+        effect.add_unknown(why)
+        table.uncounted = table.uncounted or why

@@ -107,8 +107,11 @@ class Effect:
         """Number of locks that the statement holds at its end on one instance: on tables and
         partitions, and on all other objects that it drops.
         """
-        if not self.removed:
-            return self.relations_locked
+        changes = not (self.leaves_created or self.leaves_removed or self.rewritten)
+        if not self.removed or (
+            changes and sum(self.created.values()) == sum(self.removed.values())
+        ):
+            return self.relations_locked  # no relation is dropped
         others = max(0, self.relations_locked - sum(self.removed.values()))
         extra = self.extra.get(Instance.COORDINATOR, Counter())  # of sequences and views
         others += sum(-min(0, extra[c]) for c in ("pg_class", *model.LOCKED_OBJECTS))

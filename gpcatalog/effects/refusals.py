@@ -46,6 +46,8 @@ RefusalCheck = Callable[["SchemaState", Any], str]
 
 def refusal(state: SchemaState, tree: exp.Expression) -> str:
     """Why the server rejects a statement; "" if that is not certain."""
+    if state.valueless:
+        return ""
     if state.in_transaction and not state.unsure and (what := _needs_no_transaction(state, tree)):
         return f"{what} in a transaction"
     check = _CHECKS.get(type(tree).__name__)

@@ -64,8 +64,14 @@ def by_new_column(state: SchemaState, element: exp.Expression, column: Column) -
 
 def by_type(old: Column, new: Column, using: exp.Expression | None) -> bool | None:
     """Whether a change of a column's type rewrites the table; None if unknown."""
-    if using is not None and not isinstance(using, exp.Column | exp.Identifier):
+    same = (
+        isinstance(using, exp.Column | exp.Identifier)
+        and fold(using.this if isinstance(using, exp.Column) else using) == new.name
+    )
+    if using is not None and not same:
         return True
+    if new.virtual:
+        return False
     if old.type == new.type:
         if new.sized and new.typmod == -1:  # the precision of a time is not stored here
             return None if old.sized else True
@@ -163,16 +169,34 @@ def without_needless_toast(table: Table) -> str:
     return ""
 
 
+def _may_keep(action: exp.Expression) -> bool:
+    """Whether `_by_action` decides if the action rewrites the table."""
+    if type(action).__name__ == "AlterColumnAction":
+        return action.args.get("kind") is not None
+    options = action.args.get("options")
+    given = set(options_of(options)) if isinstance(options, exp.Expression) else set()
+    return (
+        type(action).__name__ == "SetTable"
+        and given <= {"reorganize"}
+        and not (action.args.get("method") or action.args.get("tablespace"))
+    )
+
+
 def note_rewrite(state: SchemaState, table: Table, before: Before, effect: Effect) -> None:
-    """Count what an ALTER TABLE removes because it rewrites the table, after its actions have been
-    applied: rows of added columns on Greenplum 7, TOAST relations on Greenplum 6.
+    """Note whether an ALTER TABLE rewrites the table, and count what is removed with a rewrite,
+    after its actions have been applied: rows of added columns on Greenplum 7, TOAST relations on
+    Greenplum 6.
     """
+    found = either(*(_by_action(state, table, before, action) for action in effect.actions))
+    if found:
+        effect.rewritten = True
+    elif found is False and table.known and all(map(_may_keep, effect.actions)):
+        effect.rewritten = False
     if not state.edition.greenplum:
         return
     if state.edition.classic:
         _remove_toast(state, table, before, effect)
         return
-    found = either(*(_by_action(state, table, before, action) for action in effect.actions))
     if found:
         on_all = all(type(a).__name__ != "SetTable" for a in effect.actions)
         children = state.inheriting(table) if on_all else []

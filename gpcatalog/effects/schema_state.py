@@ -17,6 +17,7 @@ from gpcatalog.capacity.model import Instance, Shape
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.certain import doubt_tables, outside_path
 from gpcatalog.effects.created_later import CreatedLater
 from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.handlers.hidden_code import HiddenCode
@@ -91,8 +92,8 @@ class SchemaState:
         self.doubt = ""  # why the state of tables and settings is unknown
         self.lost_temporary = False  # a table got the name of a temporary table
         # opaque: code ran that is not read; extended: an extension may have created objects of any
-        # name; perhaps: a statement may not have run, or ran in another database
-        self.opaque = self.extended = self.perhaps = self.in_transaction = False
+        # name; perhaps: a statement may not have run; valueless: this one has unknown variables
+        self.opaque = self.extended = self.perhaps = self.valueless = self.in_transaction = False
         self.views: dict[tuple[str, str], View] = {}  # also external and foreign tables
         self.ties = Ties()
         self.before: set[tuple[str, str]] = set()  # tables that existed before the script
@@ -139,7 +140,7 @@ class SchemaState:
         )
 
     def why_not_found(self, name: exp.Expression, table: Table) -> str:
-        """Why IF EXISTS may not find a known table; "" if it finds it.
+        """Why a statement may not find a known table; "" if it finds it.
 
         Name without a schema: the known search_path does not contain the schema of the table. Name
         with a schema: the table was created without a schema, before search_path was set.
@@ -168,9 +169,7 @@ class SchemaState:
         if self.existing is not None:
             self._recall(schema, name)
         found = self._known(schema, name)
-        if found is None and not self.edition.classic:
-            found = self._partition(schema, name)
-        return found
+        return found if found or self.edition.classic else self._partition(schema, name)
 
     def _known(self, schema: str, name: str) -> Table | None:
         temporary = self.tables.get(("", name))
@@ -669,9 +668,11 @@ class SchemaState:
         """Apply a statement that does not begin or end a transaction."""
         if why := refusal(self, tree):
             return Effect(unknown=[REJECTED + why])
+        outside = list(outside_path(self, tree))
         effect = self._effect_of(tree)
         for handler in AFTER:
             handler(self, tree, effect)
+        doubt_tables(outside, effect)
         return effect
 
     def _effect_of(self, tree: exp.Expression) -> Effect:
@@ -688,9 +689,7 @@ class SchemaState:
         return effect
 
     def reconnect(self) -> None:
-        """Begin the next session: with the settings of ALTER DATABASE and ALTER ROLE, without
-        temporary objects.
-        """
+        """Begin the next session: settings of ALTER DATABASE and ROLE, no temporary objects."""
         for table in [t for t in self.tables.values() if t.temporary]:
             self.forget(table)
         self.views = {key: view for key, view in self.views.items() if key[0] != "pg_temp"}

@@ -257,6 +257,8 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
             one.drop_odd_keys(set(), state.edition, columns=gone)
             one.checks = [c for c in one.checks if not gone & c.reads]
             one.foreign = [f for f in one.foreign if not gone & set(f.columns)]
+            if gone & {*one.distribution_keys, *one.default_keys}:
+                one.distribution, one.distribution_keys, one.default_keys = "random", (), ()
 
 
 def _with_generated(table: Table, name: str) -> set[str]:
@@ -402,6 +404,7 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                     if one is table or one.parent:  # child tables keep their own
                         one.columns[at] = replace(c, serial="", identity=False)
                 elif action.args.get("generation") is not None:  # SET EXPRESSION
+                    effect.rewritten |= not c.virtual
                     read = reads(action.args["generation"], one)
                     one.columns[at] = replace(c, named=len(read), generated=read)
                 elif form.startswith("DROP EXPRESSION"):
