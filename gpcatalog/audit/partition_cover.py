@@ -79,6 +79,7 @@ class PartitionCover(msgspec.Struct, kw_only=True, frozen=True):
     least:   the tables with the least cover: those where inserts fail first, and of these those
              that upkeep maintains
     gapped:  tables with gaps; gaps: those with the most
+    pending: partitions whose DETACH CONCURRENTLY was interrupted; their ranges count as gaps
     """
 
     tables: int
@@ -89,6 +90,7 @@ class PartitionCover(msgspec.Struct, kw_only=True, frozen=True):
     least: tuple[TableCover, ...]
     gapped: int
     gaps: tuple[TableCover, ...]
+    pending: tuple[str, ...] = ()
 
 
 class UpkeepState(msgspec.Struct, kw_only=True, frozen=True):
@@ -322,6 +324,13 @@ def partition_cover(snapshot: Snapshot) -> PartitionCover | None:
         ),
         gapped=len(gapped),
         gaps=tuple(sorted(gapped, key=lambda t: (not t.gap_ahead, -t.gaps, t.name))[:TOP]),
+        pending=tuple(
+            qualified(r["schema"], r["name"])
+            for r in snapshot.rows(
+                "SELECT schema, name FROM relation WHERE oid IN (SELECT oid FROM partition_fact"
+                f" WHERE fact = 'pending detach') ORDER BY schema, name LIMIT {TOP}"
+            )
+        ),
     )
 
 

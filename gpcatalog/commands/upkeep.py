@@ -241,9 +241,9 @@ def script(
 
 
 def _report(work: NightWork) -> None:
-    """Report the tables that are left alone and the operations that were refused."""
+    """Report the operations that were refused, and what is not done or done differently."""
     lines = [f"refused: {r.table} {r.operation}: {r.reason}" for r in work.refused]
-    for line in [*lines, *(f"left alone: {note}" for note in work.notes)]:
+    for line in [*lines, *(f"note: {note}" for note in work.notes)]:
         streams.log(line.encode("ascii", "backslashreplace").decode())
 
 

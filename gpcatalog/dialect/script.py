@@ -33,7 +33,15 @@ _COPY_END = re.compile(r"^\\\.[ \t]*\r?$", re.MULTILINE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)?")
 # psql commands that send the query buffer to the server, so they end a statement as a semicolon
 # does
-_SENDING = re.compile(r"\\(?:g|gx|gset|gexec|gdesc|crosstabview|watch|p)\b")
+_SENDING = re.compile(r"\\(?:g|gx|gset|gexec|crosstabview|watch)\b")
+# those after which the query buffer is empty, although nothing ran
+_CLEARING = re.compile(r"\\(?:r|reset|gdesc)\b")
+# the rest of the line is not one argument, so another command may follow
+_BEFORE_ANOTHER = re.compile(
+    r"""\\(?:bind|bind_named|parse|close_prepared|p|print|r|reset|timing|pset|a|t|x|H|f)\b"""
+    r"""(?:'(?:[^'\\\r\n]|\\.|'')*'|"[^"\r\n]*"|[^'"\\\r\n])*(?=\\[a-zA-Z])"""
+)
+_COPY = re.compile(r"\\copy\b.*\bfrom\s+stdin\b", re.IGNORECASE)
 
 
 _CONDITION = re.compile(r"\\(?:if|elif|else|endif)\b")
@@ -235,6 +243,8 @@ def _no_tokens(text: str, at: int) -> Tokens:
 
 def _psql_command(text: str, start: int) -> tuple[str, int]:
     """The psql command that begins at `start`, and the offset after it."""
+    if (one := _BEFORE_ANOTHER.match(text, start)) is not None:
+        return one[0], one.end()
     line = _LINE.match(text, start)
     assert line is not None
     command = text[start : line.end()]
@@ -318,8 +328,10 @@ def split(
                 command, at = _psql_command(text, interrupted)
                 sends = _SENDING.match(command) is not None and not session.skipping
                 conditional = session.command(command, tokens)
-                if command.split()[:1] in (["\\r"], ["\\reset"]) and not session.skipping:
-                    continue  # the query buffer is not sent
+                if _CLEARING.match(command) and not session.skipping:
+                    continue
+                if _COPY.match(command) and not session.skipping:
+                    at = _copy_data(text, interrupted)
                 if not sends:
                     if commands and len(tokens) <= 1 and not conditional and not session.skipping:
                         yield _command_piece(source, interrupted, command, session)

@@ -41,6 +41,26 @@ def name_in_use(state: SchemaState, key: Name, *, temporary: bool = False) -> st
     return f"{name} exists" if exists else ""
 
 
+def type_in_use(state: SchemaState, key: Name) -> str:
+    """A message if a type of this name, created by the script, certainly exists: no table, view or
+    sequence of its schema can have the name, because these have types, too; "" otherwise.
+    """
+    schema, name = key
+    definition = state.types.definitions.get(name)
+    if (
+        state.unsure
+        or state.ties.types_lost
+        or state.existing is not None
+        or definition is None
+        or not definition.base
+        or name in state.types.several
+        or definition.schema != schema
+        or maybe_in_role_schema(state, schema)
+    ):
+        return ""
+    return f"type {name} exists"
+
+
 def maybe_in_role_schema(state: SchemaState, schema: str) -> bool:
     """Whether objects without a schema may be in the schema with the name of the role ("$user")
     instead of this one.

@@ -18,7 +18,7 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.attached import refused_attached, trigger_with
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.casts import different_types
-from gpcatalog.effects.certain import is_certain, is_complete, name_in_use, not_in
+from gpcatalog.effects.certain import is_certain, is_complete, name_in_use, not_in, type_in_use
 from gpcatalog.effects.handlers.indexes import owners_of_index
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.keys import fold, qualified
@@ -124,7 +124,7 @@ def _view(state: SchemaState, tree: exp.Create) -> str:
     if reads_temporary(state, query):
         return ""  # the view is temporary
     if not tree.args.get("replace"):
-        return name_in_use(state, key)
+        return name_in_use(state, key) or type_in_use(state, key)
     was = state.views.get(key)
     if (
         state.unsure
@@ -261,7 +261,8 @@ def _sequence(state: SchemaState, tree: exp.Expression) -> str:
         return why
     if str(tree.args.get("temporary") or "") not in ("", "UNLOGGED"):
         return ""
-    return name_in_use(state, state.new_name(tree.this)) or _owned_by(state, tree)
+    key = state.new_name(tree.this)
+    return name_in_use(state, key) or type_in_use(state, key) or _owned_by(state, tree)
 
 
 def _owned_by(state: SchemaState, tree: exp.Expression) -> str:
@@ -282,29 +283,27 @@ def _type(state: SchemaState, tree: exp.Expression) -> str:
     schema, name = (
         qualified(tree.this) if isinstance(tree.this, exp.Table) else ("", fold(tree.this))
     )
-    definition = state.types.definitions.get(name)
-    if (
-        # a base type replaces the shell type of that name
-        (type(tree).__name__ == "CreateType" and "AS" not in str(tree.args.get("form") or ""))
-        or state.unsure
-        or state.ties.types_lost
-        or state.existing is not None
-        or definition is None
-        or not definition.base
-        or name in state.types.several
-        or definition.schema != (schema or state.new_objects)
-    ):
-        return ""
-    return f"type {name} exists"
+    if type(tree).__name__ == "CreateType" and "AS" not in str(tree.args.get("form") or ""):
+        return ""  # a base type replaces the shell type of that name
+    key = schema or state.new_objects, name
+    relation = key in state.tables or key in state.views
+    return type_in_use(state, key) or (name_in_use(state, key) if relation else "")
 
 
 def _rename(state: SchemaState, tree: exp.Expression) -> str:
-    """ALTER VIEW, INDEX and SEQUENCE … RENAME TO: whether the new name is taken."""
-    node = tree.args.get("rename") or tree.args.get("move")
+    """ALTER VIEW, INDEX and SEQUENCE … RENAME TO and SET SCHEMA: whether the new name is taken."""
+    node = tree.args.get("rename") or tree.args.get("move") or tree.args.get("schema")
     new = node.this if isinstance(node, exp.Expression) else None
-    if type(node).__name__ != "RenameTo" or not isinstance(new, exp.Identifier) or state.unsure:
+    if not isinstance(new, exp.Identifier) or state.unsure:
         return ""
     kind = type(tree).__name__
+    if type(node).__name__ == "SetSchema" and kind in ("AlterView", "AlterSequence"):
+        known = state.sequences if kind == "AlterSequence" else state.views
+        key, schema = state.known_name(tree.this, known), fold(new)
+        moves = key in known and schema != (key[0] or "public") and not state.doubt
+        return name_in_use(state, (schema, key[1])) if moves else ""
+    if type(node).__name__ != "RenameTo":
+        return ""
     if kind == "AlterIndex":
         owners = owners_of_index(state, *qualified(tree.this))
         one = owners[0] if len(owners) == 1 and not owners[0].temporary else None

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.casts import different_types
-from gpcatalog.effects.certain import is_certain, name_in_use, not_in
+from gpcatalog.effects.certain import is_certain, name_in_use, not_in, type_in_use
 from gpcatalog.effects.definition import DEFERRABLE, constraint_names, traits_of
 from gpcatalog.effects.expansion import options_of
 from gpcatalog.effects.handlers.actions import action_has_only
@@ -159,7 +159,8 @@ def _action(
             return ""
         new = fold(action.this)
         long = too_long(table, new) if state.edition.classic else ""
-        return long or name_in_use(state, (table.schema, new))
+        key = table.schema, new
+        return long or name_in_use(state, key) or type_in_use(state, key)
     if kind == "SetSchema":
         if table.parent is not None or table.temporary:
             return ""

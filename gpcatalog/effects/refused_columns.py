@@ -191,6 +191,8 @@ def refused_column_change(
     identity = _identity(state, column)
     if form == "SET NOT NULL" and action_has_only(action):
         children = [state.tables.get(name) for name in table.own_children]
+        if table.parts and not column.not_null and not state.edition.classic:
+            return f"{table.title} has partitions, which must be changed, too"
         own = [one for one in children if one is not None and one.known]
         if any(c.name == name and not c.not_null for one in own for c in one.columns):
             return f"{table.title} has partitions, which must be changed, too"
@@ -198,6 +200,8 @@ def refused_column_change(
     if isinstance(value, exp.Column) and not value.args.get("table"):
         return f"the default of column {name} is a column"
     if value is not None or form == "DROP DEFAULT":
+        if state.edition.classic and (why := only_parent(state, table, action)):
+            return why
         if identity:
             return f"column {name} of {table.title} is an identity column"
         return f"column {name} of {table.title} is computed" if column.generated else ""

@@ -115,7 +115,9 @@ class Ties:
         return found
 
 
-def reading_of(query: exp.Expression | None, reads: Collection[Name], *, named: bool) -> Reading:
+def reading_of(
+    state: SchemaState, query: exp.Expression | None, reads: Collection[Name], *, named: bool
+) -> Reading:
     """What is certain about the query of a new view.
 
     reads: all relations in it; named: names are given for all columns
@@ -124,7 +126,7 @@ def reading_of(query: exp.Expression | None, reads: Collection[Name], *, named: 
         return Reading()
     return Reading(
         sure=query.find(exp.CTE) is None,
-        columns=_columns(query) if len(reads) == 1 else frozenset(),
+        columns=_columns(state, query) if len(reads) == 1 else frozenset(),
         named=named or names_are_written(query),
     )
 
@@ -153,12 +155,18 @@ def names_are_written(query: exp.Expression) -> bool:
     )
 
 
-def _columns(query: exp.Expression) -> frozenset[str]:
+def _columns(state: SchemaState, query: exp.Expression) -> frozenset[str]:
     """Columns that a query of one relation certainly reads: those of its output and of WHERE."""
-    if not isinstance(query, exp.Select) or source_of(query) is None:
+    source = source_of(query) if isinstance(query, exp.Select) else None
+    if source is None:
         return frozenset()
     places = [*query.expressions, query.args.get("where")]
-    return frozenset(
+    every: frozenset[str] = frozenset()
+    if any(one.is_star and not isinstance(one, exp.Func) for one in query.expressions):
+        table = state.find(source)
+        known = table is not None and table.known and not state.why_not_found(source, table)
+        every = frozenset(c.name for c in table.columns) if table is not None and known else every
+    return every | frozenset(
         fold(c.this)
         for place in places
         if place is not None

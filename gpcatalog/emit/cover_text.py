@@ -58,6 +58,10 @@ def show_cover(report: Report, out: Console) -> None:
         out.print()
         if cover.least:
             out.print(table("", COVER_HEADS, [cover_row(t) for t in cover.least[:SHOWN]]))
+            if cover.tables > SHOWN:
+                out.print(
+                    text(f"The {SHOWN} of {cover.tables} tables that need attention first.", "dim")
+                )
         out.print(text(cover_line(cover), "dim"))
     elif state is not None:
         heading(out, "Upkeep")

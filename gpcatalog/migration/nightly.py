@@ -38,7 +38,7 @@ class NightWork:
     announced: partitions that will be dropped in seven days or later, by table (names as in SQL)
     refused: steps that are not possible: recorded as failures, so that psql ends with an error
     waiting: partitions that are due and exceed the limits of the night
-    notes: sentences on tables that are not changed; window: seconds, 0: none; most_copied: maximum
+    notes: sentences on what is not done, or differently; window: seconds, 0: none; most_copied: maximum
            bytes of merges
     order: of merges, by ID: the oldest cells of all tables first
     owner_runs: whether the owner of the tables runs the script, not a superuser
@@ -232,7 +232,7 @@ class NightScript:
             found += ["", "Refused:"]
             found += [f"  {r.table}: {r.operation} {r.id}: {r.reason}" for r in work.refused]
         if work.notes:
-            found += ["", "Left alone:", *(f"  {n}" for n in work.notes)]
+            found += ["", "Notes:", *(f"  {n}" for n in work.notes)]
         return [*found, "", self._signature()]
 
     def _writers_wait(self) -> list[str]:

@@ -295,14 +295,16 @@ def _other_boundaries(t: TableState, s: PartitionSet, first: tuple[int, int]) ->
     before = [p for p in s.parts if p.closed and p.high <= first[0]]
     if t.key.width or t.key.listed or not before:
         return []
-    old, grain = before[-1], t.rules.grain
-    if all(is_start(grain, at) for at in (old.low, old.high, first[1])):
-        return []
-    cell = cell_of(grain, first[1])
+    odd, grain = before[-1], t.rules.grain
+    if all(is_start(grain, at) for at in (odd.low, odd.high)):
+        if is_start(grain, first[1]):
+            return []
+        odd = next((p for p in s.parts if p.low >= first[1]), odd)  # it ends the first new one
+    cell = cell_of(grain, first[1]) + (not is_start(grain, first[1]))
     begin, end = (grid.cell_start(grain, cell + n) for n in (0, 1))
     text = (
-        f"partitions of grain {grain.word} begin {_BEGINNINGS[grain]}, {old.name} has other"
-        f" boundaries ({t.key.shown(old.low)} to {t.key.shown(old.high)}): the first new one is from"
+        f"partitions of grain {grain.word} begin {_BEGINNINGS[grain]}, {odd.name} has other"
+        f" boundaries ({t.key.shown(odd.low)} to {t.key.shown(odd.high)}): the first new one is from"
         f" {t.key.shown(first[0])} to {t.key.shown(first[1])}, later ones are like"
         f" {t.key.shown(begin)} to {t.key.shown(end)}. To keep the old boundaries, set"
         " automatic_maintenance = false and create partitions by hand"

@@ -62,7 +62,8 @@ def pending_detaches(root: Root, relations: Sequence[Relation]) -> tuple[str, ..
         found.append(
             f"DETACH PARTITION CONCURRENTLY of {here} is not finished: rows of its range fail, and"
             " no partition can be created for it. If no session is detaching it, run ALTER TABLE"
-            f" {qualified(of.schema, of.name)} DETACH PARTITION {here} FINALIZE"
+            f" {qualified(of.schema, of.name)} DETACH PARTITION {here} FINALIZE, and rename or drop {here}:"
+            " the new partition may get its name"
         )
     return tuple(found)
 

@@ -428,6 +428,14 @@ def without(*days: str) -> str:
     return f"DELETE FROM relation WHERE kind = 'leaf' AND ({named})"
 
 
+def detaching(day: str) -> str:
+    """SQL that makes the DETACH CONCURRENTLY of the partition that begins on this day an unfinished one."""
+    return (
+        "INSERT INTO partition_fact SELECT root, oid, 'pending detach', name FROM relation"
+        f" WHERE kind = 'leaf' AND contains(bound, 'START (''{day}')"
+    )
+
+
 # the last partition of the first level is the default partition
 default_middle = (
     "UPDATE relation SET is_default = true, bound = 'DEFAULT' WHERE oid IN (SELECT max(oid) FROM"
@@ -735,6 +743,7 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (ends(date(2026, 7, 8)), None),
         (ends(date(2026, 7, 8), sql=(without("2026-07-05"),)), W),
         (ends(date(2026, 7, 8), sql=(without("2026-07-05"),), default=True), N),
+        (ends(date(2026, 7, 8), sql=(detaching("2026-07-05"),)), W),
         (ends(date(2026, 7, 8), sql=(without("2026-06-20"),)), N),
         (ends(date(2026, 7, 8), sql=(without("2026-05-20"),)), None),
         # a gap that ended in the last five weeks, but began before them
@@ -882,6 +891,15 @@ def findings(rule: str, n: int) -> tuple[Any, ...]:
         Snapshot(CASES[rule][n][0].write(Path(folder) / "made.gpcatalog")) as snapshot,
     ):
         return tuple(rules.run(build(snapshot), [rule]))
+
+
+def test_an_unfinished_detach_is_finished_before_the_range_gets_a_partition() -> None:
+    remedies = [
+        f.remedy for n in range(len(CASES["partition-gap"])) for f in findings("partition-gap", n)
+    ]
+    first = [text for text in remedies if "FINALIZE" in text]
+    assert len(first) == 1
+    assert first[0].startswith("finish the interrupted DETACH PARTITION CONCURRENTLY of ")
 
 
 @pytest.mark.parametrize(("rule", "n"), SMALLER, ids=[f"{rule}-{n}" for rule, n in SMALLER])

@@ -22,6 +22,22 @@ def test_psql_commands_and_copy_data() -> None:
     assert [s.place.line for s in found] == [3, 4, 9, 10]
 
 
+def test_commands_that_do_not_run_the_query_buffer() -> None:
+    """As psql 19 reads them: data of \\copy, several commands on a line, a buffer that is described, printed or cleared."""
+    text = (
+        "\\copy q from stdin\n1\nDROP TABLE q;\n\\.\nCREATE TABLE z (a int);\nSELECT $1::int \\bind 1 \\g\n"
+        "CREATE TABLE a1 (a int) \\gdesc\nCREATE TABLE a2 (a int) \\p\\r\nCREATE TABLE a3 (a int) \\p\n;\n"
+        "\\copy q from 'stdin'\n\\pset format csv \\timing\nCREATE TABLE a4 (a text DEFAULT 'x\\y');\n"
+    )
+    found = [s.text for s in read(text, "pg19")]
+    assert [t.split("(")[0].strip() for t in found] == [
+        "CREATE TABLE z",
+        "SELECT $1::int",
+        "CREATE TABLE a3",
+        "CREATE TABLE a4",
+    ]
+
+
 def test_copy_data_without_end() -> None:
     assert [s.place.line for s in read("COPY t FROM STDIN;\n1\n2\n")] == [1]
 

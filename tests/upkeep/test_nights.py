@@ -298,6 +298,21 @@ def test_a_year_of_retention_ends_on_the_same_day(day: tuple[int, int, int], due
     assert sum(len(r.parts) for r in found.retire) == due
 
 
+def test_the_partition_that_has_other_boundaries_is_named() -> None:
+    """An odd partition ahead ends the first new month; later ones follow it."""
+    ends = [micros(datetime(2026 + n // 12, n % 12 + 1, 1)) for n in range(8, 13)]
+    bounds = [*pairwise(ends), (micros(datetime(2027, 1, 15)), micros(datetime(2027, 1, 20)))]
+    parts = [
+        Partition(low=low, high=high, name=f"p{n}", filled=True)
+        for n, (low, high) in enumerate(bounds)
+    ]
+    rules = plain_rules(grain=Grain.MONTH, premake=90 * DAY)
+    found = night([table_of(parts, rules)], micros(datetime(2026, 12, 10)), LIMITS)
+    [text] = [n.text for n in found.notes if n.what == "create"]
+    assert "p4 has other boundaries (2027-01-15 to 2027-01-20)" in text
+    assert "from 2027-01-01 to 2027-01-15, later ones are like 2027-02-01 to 2027-03-01" in text
+
+
 def test_what_stays_past_its_retention_is_reported() -> None:
     now = micros(datetime(2024, 6, 1, 3))
     parts = span(datetime(2024, 1, 1), 200)

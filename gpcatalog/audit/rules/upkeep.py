@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpcatalog.audit.partition_cover import TableCover
+from gpcatalog.audit.partition_cover import PartitionCover, TableCover
 from gpcatalog.audit.report import Report
 from gpcatalog.audit.rules.registry import Harm, rule
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
@@ -58,12 +58,25 @@ def premake_cover_low(report: Report) -> Iterator[Finding]:
                 f" ahead: {'rows will go to the default partition' if default else 'inserts will fail'}"
             ),
             detail="; ".join(_cover_text(t) for t in tables[:SHOWN]) + "." if tables else "",
-            remedy="create the coming partitions: `gpcatalog upkeep script`, or your own job",
+            remedy=_first_finish(cover)
+            + "create the coming partitions: `gpcatalog upkeep script`, or your own job",
             relations=_named(tables),
             relations_total=total,
             figures=(Figure("tables", total, "tables", "counted"),),
             source="derived from the bounds of the partitions and the time of the snapshot",
         )
+
+
+def _first_finish(cover: PartitionCover) -> str:
+    """What to do before a partition can be created in the range of one that is being detached."""
+    if not cover.pending:
+        return ""
+    more = "" if len(cover.pending) == 1 else f" and {len(cover.pending) - 1} more"
+    return (
+        f"finish the interrupted DETACH PARTITION CONCURRENTLY of {cover.pending[0]}{more} first: ALTER"
+        " TABLE … DETACH PARTITION … FINALIZE, and rename or drop the table if the new partition gets"
+        " its name; then "
+    )
 
 
 @rule("partition-gap", Harm.OUTAGE)
@@ -91,7 +104,8 @@ def partition_gap(report: Report) -> Iterator[Finding]:
         confidence=Confidence.HIGH,
         title=f"{plural(cover.gapped, 'table')} {'has' if cover.gapped == 1 else 'have'} gaps between partitions",
         detail=f"Without a partition: {shown}.",
-        remedy="create the missing partitions: `fill_gaps` in the policy of `gpcatalog upkeep`",
+        remedy=_first_finish(cover)
+        + "create the missing partitions: `fill_gaps` in the policy of `gpcatalog upkeep`",
         relations=_named(cover.gaps),
         relations_total=cover.gapped,
         figures=(Figure("tables", cover.gapped, "tables", "counted"),),

@@ -204,7 +204,7 @@ def _note_reads(
     """Record and return the relations that the query of a materialized view reads or names."""
     reads = read_names(state, query) | row_types(state, query)
     sequences = read_sequences(state, query)
-    table.reading = reading_of(query, reads, named=False)
+    table.reading = reading_of(state, query, reads, named=False)
     state.ties.index(key, reads | sequences)
     return reads | sequences
 

@@ -71,7 +71,7 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
         effect.add_unknown("whether the view already exists")
     reads = read_names(state, query) | row_types(state, query)
     named = output is not None and len(given) >= len(output)
-    reading = reading_of(query, reads, named=named)
+    reading = reading_of(state, query, reads, named=named)
     state.views[key] = View(number, reads | sequences, output=output, reading=reading)
     state.ties.index(key, reads | sequences)
     if number is None or was is None:
