@@ -243,7 +243,7 @@ def script(
 def _report(work: NightWork) -> None:
     """Report the operations that were refused, and what is not done or done differently."""
     lines = [f"refused: {r.table} {r.operation}: {r.reason}" for r in work.refused]
-    for line in [*lines, *(f"note: {note}" for note in work.notes)]:
+    for line in dict.fromkeys([*lines, *(f"note: {note}" for note in work.notes)]):
         streams.log(line.encode("ascii", "backslashreplace").decode())
 
 

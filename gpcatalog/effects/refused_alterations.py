@@ -230,7 +230,8 @@ def _add_constraint(
     kind = element.args["kind"]
     if isinstance(kind, gx.ExcludeConstraint) and state.edition.classic:
         return "Greenplum 6 has no exclusion constraints"
-    if isinstance(kind, gx.KeyConstraint) and kind.args.get("index") is not None:
+    unique = isinstance(kind, gx.KeyConstraint) and kind.args["kind"] in ("PRIMARY KEY", "UNIQUE")
+    if unique and kind.args.get("index") is not None:  # NOT NULL has its column there
         return _with_index(table, kind) if len(actions) == 1 and not state.edition.classic else ""
     for node in found.checks:
         if missing := not_in(sorted(read_columns(node)), [*columns, table.name]):
