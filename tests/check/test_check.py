@@ -628,3 +628,30 @@ def test_memory_limits_that_a_server_does_not_have() -> None:
         assert rule not in fired(sql.format(""), server="postgres17")
     sql = sql.format("DISTRIBUTED BY (a)")
     assert severities(sql, "statement-memory", server="greenplum7") == [(1280, "notice")]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE t (a int DEFAULT :n)",
+        "CREATE TABLE t (a text DEFAULT :'n')",
+        "CREATE TABLE t (a int CHECK (a > :n))",
+        "CREATE TABLE t (a int DEFAULT ${n})",
+    ],
+)
+def test_a_statement_with_an_unknown_value_is_not_called_rejected(sql: str) -> None:
+    rules = fired(sql + ";")
+    assert "rejected-statement" not in rules
+    assert "cost-unknown" in rules
+
+
+def test_a_name_outside_search_path_may_be_another_table() -> None:
+    """A table of the database may have it: what follows for the table of the script is not certain."""
+    begin = "CREATE SCHEMA stg; CREATE TABLE stg.t (a int); ALTER TABLE t RENAME TO t2;"
+    found = [f.finding for f in check(f"{begin} CREATE TABLE stg.t2 (a int);").findings]
+    assert "rejected-statement" not in {f.rule for f in found}
+    assert {f.remedy for f in found if "search_path has schema stg" in f.title} == {
+        "write the schema before the name, or set search_path in the script"
+    }
+    own = "SET search_path = stg; CREATE TABLE t (a int); ALTER TABLE t RENAME TO u;"
+    assert "cost-unknown" not in fired(f"CREATE SCHEMA stg; {own}")

@@ -55,6 +55,11 @@ SCRIPTS = {
         "CREATE TABLE a (a int);\n\\if no\n\\q\n\\endif\nCREATE TABLE b (a int);\n\\q\nCREATE TABLE c (a text);\n",
         {},
     ),
+    "commands that do not run the buffer": (
+        "CREATE TABLE q (a int);\n\\copy q from stdin\n1\n2\n\\.\nCREATE TABLE z (a text);\nCREATE TABLE a (a int) \\gdesc\n"
+        "CREATE TABLE b (a int) \\p\\r\nCREATE TABLE c (a int) \\p\n;\n\\pset format csv \\timing\nCREATE TABLE d (a text);\n",
+        {},
+    ),
     "within a statement": (
         "CREATE TABLE t (a int\n\\if :more\n, b text\n\\else\n, b int, c int\n\\endif\n);\nCREATE TABLE u (a int);\n",
         {"more": "false"},
