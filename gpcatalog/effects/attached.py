@@ -19,6 +19,8 @@ _ALTERED = {"AlterTrigger": "trigger", "AlterRule": "rule", "AlterPolicy": "poli
 def note_attached(state: SchemaState, tree: exp.Expression) -> None:
     """Record what a statement attaches to a table, and forget what it drops or renames."""
     kind = type(tree).__name__
+    if kind == "AlterTable":
+        _forget_exchanged(state, tree)
     dropped = kind == "DropObject" and tree.args.get("kind") in ("TRIGGER", "RULE", "POLICY")
     node = tree.args.get("table")
     if not (kind in _CREATED or kind in _ALTERED or dropped) or node is None:
@@ -36,6 +38,17 @@ def note_attached(state: SchemaState, tree: exp.Expression) -> None:
             called if isinstance(called, exp.Identifier) else getattr(called, "this", None)
         )
         table.attached |= {(what, name, function)}
+
+
+def _forget_exchanged(state: SchemaState, tree: exp.Expression) -> None:
+    """Forget what was attached to a table that EXCHANGE has made a partition."""
+    for action in tree.args.get("actions") or ():
+        while type(action).__name__ == "AlterPartition":
+            action = action.args["action"]
+        exchanged = type(action).__name__ == "ExchangePartition"
+        other = state.find(action.args["table"]) if exchanged else None
+        if other is not None:
+            other.attached = frozenset()
 
 
 def refused_attached(state: SchemaState, tree: exp.Expression) -> str:
