@@ -31,6 +31,12 @@ class Declared:
     result: str
 
 
+def new_routine(state: SchemaState, tree: exp.Expression) -> tuple[str, str]:
+    """The schema and the name of the function or procedure that a statement creates."""
+    named = tree.this if isinstance(tree.this, exp.Table) else exp.Table(this=tree.this.copy())
+    return state.new_name(named)
+
+
 def declared(state: SchemaState, tree: exp.Expression) -> tuple[Types, Declared] | None:
     """The argument types of a new function, and its declaration; None if a type is not built in, or
     an argument is not IN.
@@ -71,8 +77,7 @@ def refused_routine(state: SchemaState, tree: exp.Expression) -> str:
     found = declared(state, tree)
     if state.unsure or found is None:
         return ""
-    named = tree.this if isinstance(tree.this, exp.Table) else exp.Table(this=tree.this.copy())
-    key = state.new_name(named)
+    key = new_routine(state, tree)
     old = state.ties.declared.get(key, {}).get(found[0]) if key in state.ties.routines else None
     new = found[1]
     if old is None:

@@ -23,7 +23,7 @@ from gpcatalog.effects.handlers.registry import AFTER
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.session import SETTINGS, set_by_call
-from gpcatalog.effects.signatures import declared
+from gpcatalog.effects.signatures import declared, new_routine
 from gpcatalog.effects.ties import type_names
 
 if TYPE_CHECKING:
@@ -248,8 +248,7 @@ _PSEUDO_TYPES = frozenset(
 def _note_routine(state: SchemaState, tree: exp.Expression) -> None:
     """Record the types of the arguments and results of a new function."""
     if not state.unsure:
-        name = tree.this if isinstance(tree.this, exp.Table) else exp.Table(this=tree.this.copy())
-        key = state.new_name(name)
+        key = new_routine(state, tree)
         types = frozenset(
             name
             for _, name in type_names(tree)
