@@ -28,7 +28,11 @@ from gpcatalog.effects.refused_distribution import (
     refused_key,
 )
 from gpcatalog.effects.refused_drops import refused_index_drop
-from gpcatalog.effects.refused_options import other_storage, refused_fillfactor
+from gpcatalog.effects.refused_options import (
+    KEY_OF_APPEND_OPTIMIZED,
+    other_storage,
+    refused_fillfactor,
+)
 from gpcatalog.effects.refused_partitions import attach
 from gpcatalog.effects.refused_tables import (
     Elements,
@@ -258,7 +262,7 @@ def _add_constraint(
         if alone and (why := refused_key(state, table, key, "key")):
             return why
         if state.edition.classic and table.storage in (Storage.AO_ROW, Storage.AO_COLUMN):
-            return "a key of an append-optimized table"
+            return KEY_OF_APPEND_OPTIMIZED
         family = [] if action_has_only(action) else state.partitions_of(table)
         below = (level for one in family if one.known for level in one.levels)
         keys = [k for level in (*table.levels, *below) for k in level.keys]

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _LIMITS = {"compresslevel": (0, 19, 1), "blocksize": (8192, 2097152, 8192)}
 
 
+KEY_OF_APPEND_OPTIMIZED = "append-optimized tables of Greenplum 6 have no keys"
+
+
 def refused_storage(
     properties: Sequence[exp.Expression],
     elements: Sequence[exp.Expression],
@@ -45,7 +48,7 @@ def refused_storage(
     on = given.get("appendonly", given.get("appendoptimized", "")) in ("true", "on", "1")
     divided = any(isinstance(p, gx.PartitionBy) for p in properties)
     if on and keys and classic and not divided:
-        return "a key of an append-optimized table"
+        return KEY_OF_APPEND_OPTIMIZED
     rows = on and given.get("orientation") == "row" and not method and not divided
     if rows and encoded:
         return f"ENCODING of column {encoded[0]} of a table that is not column-oriented"
@@ -60,7 +63,7 @@ def other_storage(action: exp.Expression) -> str:
     names = options_of(given) if str(action.args.get("form")).startswith("SET WITH") else {}
     fixed = """appendonly appendoptimized orientation compresstype compresslevel blocksize checksum
         fillfactor""".split()
-    return next((f"option {name} in SET WITH" for name in names if name in fixed), "")
+    return next((f"SET WITH does not change {name}" for name in names if name in fixed), "")
 
 
 def refused_fillfactor(options: Mapping[str, str]) -> str:

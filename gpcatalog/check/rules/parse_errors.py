@@ -201,6 +201,8 @@ def _cost_remedy(s: RuleContext, reasons: list[str]) -> str:
             "write values that need no server (dates in ISO 8601, exact steps, IANA time zones), or"
             " run the statement on a test server and compare two audits"
         )
+    if all(reason.startswith("whether search_path has schema ") for reason in reasons):
+        return "write the schema before the name, or set search_path in the script"
     if all(reason.startswith("effect of ") for reason in reasons):
         return "run the statement on a test server and compare two audits"
     baseline = (
