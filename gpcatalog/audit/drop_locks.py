@@ -11,7 +11,8 @@ import msgspec
 
 from gpcatalog.audit.query_locks import shape_of, statement_locks, widest
 from gpcatalog.capacity.generation import generation
-from gpcatalog.capacity.model import Index, Shape, Statement, locks
+from gpcatalog.capacity.locks import Statement, locks
+from gpcatalog.capacity.model import Index, Shape
 from gpcatalog.model import generations
 
 if TYPE_CHECKING:

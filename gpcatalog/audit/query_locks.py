@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from gpcatalog.capacity.limits import fast_path_slots
-from gpcatalog.capacity.model import Index, Place, Shape, Statement, locks
+from gpcatalog.capacity.locks import Statement, locks
+from gpcatalog.capacity.model import Index, Place, Shape
 from gpcatalog.model import generations
 from gpcatalog.model.storage import Storage
 

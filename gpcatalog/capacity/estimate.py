@@ -13,7 +13,8 @@ from gpcatalog.capacity import durations, limits, memory
 from gpcatalog.capacity.cost import Cluster, tree_cost
 from gpcatalog.capacity.generation import Generation, generation
 from gpcatalog.capacity.limits import MIB, Limit
-from gpcatalog.capacity.model import FILLED, Place, Shape, known, locks, relation_files
+from gpcatalog.capacity.locks import locks
+from gpcatalog.capacity.model import FILLED, Place, Shape, known, relation_files
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.storage import Storage
 

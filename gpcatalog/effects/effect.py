@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from gpcatalog.capacity import model
+from gpcatalog.capacity import locks, model
 from gpcatalog.capacity.model import FILLED, Instance, Shape
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.relations import Partition, Table
@@ -114,8 +114,8 @@ class Effect:
             return self.relations_locked  # no relation is dropped
         others = max(0, self.relations_locked - sum(self.removed.values()))
         extra = self.extra.get(Instance.COORDINATOR, Counter())  # of sequences and views
-        others += sum(-min(0, extra[c]) for c in ("pg_class", *model.LOCKED_OBJECTS))
-        return others + model.drop_locks(edition.name, self.removed)
+        others += sum(-min(0, extra[c]) for c in ("pg_class", *locks.LOCKED_OBJECTS))
+        return others + locks.drop_locks(edition.name, self.removed)
 
     def relations(self) -> int:
         """Number of created relations, without their indexes and auxiliary relations."""

@@ -11,7 +11,7 @@ import msgspec
 from gpcatalog.audit.drop_locks import drop_locks
 from gpcatalog.audit.query_locks import statement_locks, widest
 from gpcatalog.capacity.limits import LOCK_SLOTS_SOURCE, lock_slots
-from gpcatalog.capacity.model import Statement
+from gpcatalog.capacity.locks import Statement
 
 if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot

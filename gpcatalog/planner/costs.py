@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gpcatalog.capacity.cost import Cluster, Cost, relation_cost
 from gpcatalog.capacity.generation import GENERATIONS, NEWEST_MEASURED, Generation
 from gpcatalog.capacity.limits import GIB
+from gpcatalog.capacity.locks import object_locks
 from gpcatalog.capacity.model import (
     EMPTY,
     FILLED,
@@ -23,7 +24,6 @@ from gpcatalog.capacity.model import (
     Place,
     Shape,
     Use,
-    object_locks,
     relation_files,
     relation_rows,
 )

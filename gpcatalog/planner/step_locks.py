@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpcatalog.capacity.cost import relation_cost
-from gpcatalog.capacity.model import object_locks
+from gpcatalog.capacity.locks import object_locks
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner.costs import LeafClass, creation_locks, shape_of
 from gpcatalog.planner.sets.keep_reasons import KeepReason

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpcatalog.capacity.cost import Cost, relation_cost
+from gpcatalog.capacity.locks import object_locks
 from gpcatalog.capacity.model import (
     FILLED,
     Instance,
     Place,
     Shape,
-    object_locks,
     relation_files,
     relation_rows,
 )

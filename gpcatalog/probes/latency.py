@@ -18,7 +18,7 @@ import psycopg
 from gpcatalog.capacity.footprint import ProbeTable
 from gpcatalog.capacity.generation import generation
 from gpcatalog.capacity.limits import lock_slots
-from gpcatalog.capacity.model import Statement, locks
+from gpcatalog.capacity.locks import Statement, locks
 from gpcatalog.errors import CatalogError, Exit, raise_if_interrupted
 from gpcatalog.model.names import qualified, quote_ident, quote_literal
 from gpcatalog.model.storage import Storage

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 from gpcatalog.capacity import limits, unlink
 from gpcatalog.capacity.cost import tree_cost
-from gpcatalog.capacity.model import Index, Instance, Place, Shape, locks, relation_rows, tree
+from gpcatalog.capacity.locks import locks
+from gpcatalog.capacity.model import Index, Instance, Place, Shape, relation_rows, tree
 from gpcatalog.commands.common import complete
 from gpcatalog.commands.estimate import estimate, levels
 from gpcatalog.errors import CatalogError, Exit

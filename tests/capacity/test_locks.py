@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from gpcatalog.capacity.generation import Generation, generation
-from gpcatalog.capacity.model import Index, Place, Shape, Statement, locks
+from gpcatalog.capacity.locks import Statement, locks
+from gpcatalog.capacity.model import Index, Place, Shape
 from tests.recorded import Recording, read, recorded, share, some_of
 
 from .live import Live, own_database

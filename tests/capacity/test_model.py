@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gpcatalog.capacity.cost import Cluster, Cost, leaf_cost, relation_cost, tree_cost
 from gpcatalog.capacity.generation import GENERATIONS, generation
 from gpcatalog.capacity.limits import GIB
+from gpcatalog.capacity.locks import Statement, locks
 from gpcatalog.capacity.model import (
     EMPTY,
     FILLED,
@@ -20,11 +21,9 @@ from gpcatalog.capacity.model import (
     Instance,
     Place,
     Shape,
-    Statement,
     Use,
     empty_bytes,
     known,
-    locks,
     relation_files,
     relation_rows,
     tree,
