@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from gpcatalog.audit.query_locks import shape_of, statement_locks, widest
-from gpcatalog.capacity.generation import generation
-from gpcatalog.capacity.locks import Statement, locks
+from gpcatalog.capacity.locks import Statement, foreign_key_locks, locks
 from gpcatalog.capacity.model import Index, Shape
-from gpcatalog.model import generations
 
 if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
@@ -69,16 +67,7 @@ def drop_locks(snapshot: Snapshot, row: dict[str, Any]) -> int:
     shape, foreign = _defined(snapshot, row, shape_of(server, row))
     leaves, intermediates = int(row["leaves"]), int(row["intermediates"])
     (found, _) = locks(server, shape, leaves, intermediates)[Statement.DROP]
-    return found + foreign * _locks_of_foreign_key(server, 1 + leaves + intermediates)
-
-
-def _locks_of_foreign_key(server: str, relations: int) -> int:
-    """Locks on the constraints and triggers of a foreign key of a table with this number of
-    relations, and on the referenced table. Counted on live servers (tests/audit/test_drop_locks.py).
-    """
-    if generation(server).rule_catalogs:  # partitions do not have it
-        return 6
-    return 3 * relations + (1 if generations.is_greenplum(server) else 3)
+    return found + foreign * foreign_key_locks(server, 1 + leaves + intermediates)
 
 
 def _defined(snapshot: Snapshot, row: dict[str, Any], shape: Shape) -> tuple[Shape, int]:

@@ -13,7 +13,7 @@ from gpcatalog.capacity import durations, limits, memory
 from gpcatalog.capacity.cost import Cluster, tree_cost
 from gpcatalog.capacity.generation import Generation, generation
 from gpcatalog.capacity.limits import MIB, Limit
-from gpcatalog.capacity.locks import locks
+from gpcatalog.capacity.locks import Statement, foreign_key_locks, locks
 from gpcatalog.capacity.model import FILLED, Place, Shape, known, relation_files
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.storage import Storage
@@ -173,6 +173,22 @@ def _leaf(relations: Mapping[Shape, int]) -> Shape:
     return max(data, key=lambda shape: data[shape])
 
 
+def _held(
+    gen: Generation, relations: Mapping[Shape, int], leaf: Shape, tables: int, foreign_keys: int
+) -> list[LocksHeld]:
+    """Locks of statements over one of the tables."""
+    of_one = {shape: n // tables for shape, n in relations.items()}
+    leaves, intermediates = (
+        sum(n for shape, n in of_one.items() if shape.place is place)
+        for place in (Place.LEAF, Place.INTERMEDIATE)
+    )
+    foreign = foreign_keys * foreign_key_locks(gen.name, sum(of_one.values()))
+    held = locks(gen, leaf, leaves, intermediates, relations=of_one)
+    coordinator, segment = held[Statement.DROP]
+    held[Statement.DROP] = coordinator + foreign, segment + foreign
+    return [LocksHeld(statement.value, *numbers) for statement, numbers in held.items()]
+
+
 def _storage_cost(
     gen: Generation,
     relations: Mapping[Shape, int],
@@ -182,13 +198,11 @@ def _storage_cost(
     tables: int,
     level: int,
     rates: Iterable[Limit],
+    foreign_keys: int,
 ) -> StorageCost:
     cost = tree_cost(gen, relations)
     on_segment = [cost.files, cost.filled, cost.second_writer, cost.vacuumed]
     leaves = sum(n for shape, n in relations.items() if shape.place is Place.LEAF)
-    intermediates = sum(n for shape, n in relations.items() if shape.place is Place.INTERMEDIATE)
-    of_one = {shape: n // tables for shape, n in relations.items()}
-    held = locks(gen, leaf, leaves // tables, intermediates // tables, relations=of_one)
     filled = relation_files(gen, leaf, FILLED)
     removal = [
         Removal(
@@ -221,10 +235,7 @@ def _storage_cost(
             cost.empty_bytes * (cluster.entry_instances + cluster.data_instances)
         ),
         times_heap=filled / heap,
-        locks=[
-            LocksHeld(statement.value, coordinator, segment)
-            for statement, (coordinator, segment) in held.items()
-        ],
+        locks=_held(gen, relations, leaf, tables, foreign_keys),
         removal=removal,
         memory=[
             SessionMemory(touch.value, keeps.coordinator, keeps.segment)
@@ -318,6 +329,8 @@ def estimate(
     table: str = "",
     level: int = 0,
     rates: Rates | None = None,
+    foreign_keys: int = 0,
+    notes: Iterable[str] = (),
 ) -> Estimate:
     """Estimate the cost of tables given as shapes with their number.
 
@@ -326,6 +339,7 @@ def estimate(
     segments:  primaries; mirrors: each has one; hosts: segment hosts, None if unknown
     level:     most partitions of one parent, for the limit of one level
     rates:     measured removal rates; None: the published rates are used
+    foreign_keys: of each table, for the locks of DROP; notes: others for the result
     Raises CatalogError (usage) for a shape that the server does not support, or invalid numbers.
     """
     gen = server if isinstance(server, Generation) else generation(server)
@@ -345,7 +359,7 @@ def estimate(
             Limit("unlink-rate", rates.removed_per_second, "files/s", f"measured in {rates.path}")
         ]
     costs = [
-        _storage_cost(gen, stored, shape, cluster, hosts, tables, level, used)
+        _storage_cost(gen, stored, shape, cluster, hosts, tables, level, used, foreign_keys)
         for shape, stored in _storages(gen, relations, leaf)
     ]
     leaves = sum(n for shape, n in relations.items() if shape.place is Place.LEAF)
@@ -385,6 +399,6 @@ def estimate(
         storages=costs,
         query_ms=query.value,
         query_source=query.source,
-        notes=_notes(gen, costs, leaves // tables, level, tables, cluster.segments),
+        notes=[*_notes(gen, costs, leaves // tables, level, tables, cluster.segments), *notes],
         unlink_rate=rates,
     )

@@ -8,6 +8,7 @@ from typing import Any
 from gpcatalog.capacity.generation import generation
 from gpcatalog.capacity.model import Index, Place, Shape
 from gpcatalog.capacity.toast import needs_toast
+from gpcatalog.model.quantity import plural
 from gpcatalog.model.storage import Storage
 
 BOOTSTRAP = 10  # oid of the role that initdb creates; its objects have no row in pg_shdepend
@@ -32,7 +33,7 @@ def shapes(
 
     relations: rows of the probe `relations` for this table and the relations whose root it is
     columns:   type, typmod, plain, dropped, not_null, has_default of the table's columns
-    indexes:   columns and owned (by a constraint) of the table's indexes
+    indexes:   columns, owned (by a constraint) and bitmap of the table's indexes
     checks:    number of its CHECK constraints, including those that the server created for its
                bounds
     Partitions are assumed to have the defaults, NOT NULL and CHECK constraints of the table, and
@@ -45,7 +46,7 @@ def shapes(
     needed = needs_toast(
         gen, [(x["type"], x["typmod"]) for x in live], plain={x["type"] for x in live if x["plain"]}
     )
-    own = tuple(Index(x["columns"], constraint=x["owned"]) for x in indexes)
+    own = tuple(Index(x["columns"], constraint=x["owned"], bitmap=x["bitmap"]) for x in indexes)
     by_oid = {x["oid"]: x for x in relations}
     storages = [Storage(x["storage"]) for x in relations if x["kind"] in ("table", "leaf")]
     common = max(set(storages), key=storages.count, default=Storage.HEAP)
@@ -89,6 +90,7 @@ def shapes(
             defaults=sum(x["has_default"] for x in live),
             checks=checks,
             owned=row["owner"] != BOOTSTRAP,
+            unlogged=row["persistence"] == "u",
         )
         found[shape] = found.get(shape, 0) + 1
     return found
@@ -101,3 +103,31 @@ def _split(indexes: int, columns: int) -> tuple[Index, ...]:
     if not indexes:
         return ()
     return (Index(columns - indexes + 1), *(Index(1) for _ in range(indexes - 1)))
+
+
+_OTHERS = {
+    "sequences": ("owned sequence", "owned sequences"),
+    "foreign_keys": ("foreign key", "foreign keys"),
+    "referencing": ("foreign key of another table", "foreign keys of other tables"),
+    "triggers": ("trigger", "triggers"),
+    "rules": ("rule", "rules"),
+    "others": ("policy or statistics object", "policies and statistics objects"),
+    "parents": ("inherited table", "inherited tables"),
+    "own_types": ("column of a type of its own", "columns of types of their own"),
+    "special_indexes": (
+        "index with an expression or predicate, of a deferrable or exclusion constraint",
+        "indexes with expressions or predicates, of deferrable or exclusion constraints",
+    ),
+}
+
+
+def not_counted(found: Mapping[str, Any], *, partition: bool) -> list[str]:
+    """What a table has whose rows and files its shapes do not include, as a note; [] for nothing.
+
+    found: the row of the probe `table_others`; partition: it is a partition, so its parent is
+    counted
+    """
+    numbers = {**found, "parents": 0 if partition else found["parents"]}
+    parts = [plural(numbers[key], *names) for key, names in _OTHERS.items() if numbers[key]]
+    parts += [word for word in ("privileges", "comments") if found[word]]
+    return [f"rows and files not counted: {', '.join(parts)}"] if parts else []

@@ -249,7 +249,7 @@ def cost_of(effect: Effect, by: Edition) -> Cost:
         or effect.removed
         or effect.extra
         or effect.other_files
-        or effect.relations_locked
+        or effect.locks
         or effect.leaves_created
         or effect.leaves_removed
     ):
@@ -263,7 +263,7 @@ def cost_of(effect: Effect, by: Edition) -> Cost:
             tuple(segment.items()),
             effect.files(by, filled=False),
             effect.files(by, filled=True),
-            effect.locks(by),
+            effect.locks,
             not effect.unknown,
         )
     )

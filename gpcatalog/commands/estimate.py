@@ -354,7 +354,7 @@ def _rates(path: Path | None) -> Rates | None:
 def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None) -> Estimate:
     """Estimate one table of a live database and all relations below it."""
     from gpcatalog.capacity.estimate import estimate as estimated
-    from gpcatalog.capacity.live import shapes
+    from gpcatalog.capacity.live import not_counted, shapes
     from gpcatalog.model.names import split_name
     from gpcatalog.probes import tables
     from gpcatalog.probes.connection import ProbeFailed, connect
@@ -383,13 +383,14 @@ def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None
             columns = session.query(probe("table_columns", session.server).statement(), [oid])
             indexes = session.query(probe("table_indexes", session.server).statement(), [oid])
             checks = session.query(probe("table_checks", session.server).statement(), [oid])
+            others = session.query(probe("table_others", session.server).statement(), [oid])
             instances = session.rows("instances") if session.server.greenplum else []
         except ProbeFailed as e:
             raise CatalogError(
                 f"cannot read {table}: {e.reason}", exit_code=Exit.UNREACHABLE
             ) from None
         generation = session.server.generation
-    if not relations:
+    if not (relations and others):
         raise CatalogError(
             f"{found.text} is not counted: it belongs to the server itself, or was dropped meanwhile",
             hint="give a table of a user, as schema.table",
@@ -404,4 +405,8 @@ def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None
         hosts=hosts or (len({x["hostname"] for x in primaries}) or None),
         table=found.text,
         rates=_rates(unlink_rate),
+        foreign_keys=others[0]["foreign_keys"],
+        notes=not_counted(
+            others[0], partition=any(x["oid"] == oid and x["parent"] for x in relations)
+        ),
     )

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from gpcatalog.capacity import locks, model
+from gpcatalog.capacity import model
 from gpcatalog.capacity.model import FILLED, Instance, Shape
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.relations import Partition, Table
@@ -44,7 +44,8 @@ class Effect:
     exclusive: it takes an AccessExclusiveLock on a table that existed before the script
     may_exist: unknown tables of a DROP … IF EXISTS; it takes an AccessExclusiveLock on those that
         exist
-    relations_locked: relations that it locks on one instance, counted or None
+    locks: number of locks that it holds at its end on the instance with most of them: on relations,
+        and on other objects that it drops
     unknown: what is unknown about leaves, relations, columns or files; the figures are then a lower
         bound
     minor: what is unknown about rows of other catalogs only, such as pg_depend
@@ -64,7 +65,7 @@ class Effect:
     exclusive: bool = False
     may_exist: list[tuple[str, str]] = field(default_factory=list)
     rewritten: bool = False
-    relations_locked: int = 0
+    locks: int = 0
     unknown: list[str] = field(default_factory=list)
     minor: list[str] = field(default_factory=list)
     actions: list[exp.Expression] = field(default_factory=list)
@@ -102,20 +103,6 @@ class Effect:
             for sign, shapes in ((1, self.created), (-1, self.removed))
             for shape, number in shapes.items()
         )
-
-    def locks(self, edition: Edition) -> int:
-        """Number of locks that the statement holds at its end on one instance: on tables and
-        partitions, and on all other objects that it drops.
-        """
-        changes = not (self.leaves_created or self.leaves_removed or self.rewritten)
-        if not self.removed or (
-            changes and sum(self.created.values()) == sum(self.removed.values())
-        ):
-            return self.relations_locked  # no relation is dropped
-        others = max(0, self.relations_locked - sum(self.removed.values()))
-        extra = self.extra.get(Instance.COORDINATOR, Counter())  # of sequences and views
-        others += sum(-min(0, extra[c]) for c in ("pg_class", *locks.LOCKED_OBJECTS))
-        return others + locks.drop_locks(edition.name, self.removed)
 
     def relations(self) -> int:
         """Number of created relations, without their indexes and auxiliary relations."""
@@ -173,7 +160,7 @@ class Effect:
     def absorb(self, other: Effect) -> None:
         """Add another effect on the same table: what is created, dropped, locked and unknown."""
         self.exclusive = self.exclusive or other.exclusive
-        self.relations_locked += other.relations_locked
+        self.locks += other.locks
         self.may_exist += other.may_exist
         self.created += other.created
         self.removed += other.removed

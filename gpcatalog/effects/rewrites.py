@@ -94,15 +94,19 @@ def by_type(old: Column, new: Column, using: exp.Expression | None) -> bool | No
 
 @dataclass(frozen=True)
 class Before:
-    """The columns and the distribution of a table before a statement."""
+    """The columns, distribution, storage and persistence of a table before a statement."""
 
     columns: dict[str, Column]
     distribution: tuple[str, tuple[str, ...]]
+    unlogged: bool
+    storage: Storage
 
     @classmethod
     def of(cls, table: Table) -> Before:
         """The columns and the distribution of a table now."""
-        return cls({c.name: c for c in table.columns}, _distribution(table))
+        return cls(
+            {c.name: c for c in table.columns}, _distribution(table), table.unlogged, table.storage
+        )
 
 
 def _distribution(table: Table) -> tuple[str, tuple[str, ...]]:
@@ -134,8 +138,10 @@ def _by_set(table: Table, before: Before, action: exp.Expression) -> bool | None
     """Whether SET rewrites the table (Greenplum): an unlogged table, another distribution, or any
     value of `reorganize` without a distribution (measured on 6 and 7).
     """
-    if str(action.args.get("form", "")) in ("SET LOGGED", "SET UNLOGGED"):
-        return True
+    if (form := str(action.args.get("form", ""))) in ("SET LOGGED", "SET UNLOGGED"):
+        return before.unlogged == (form == "SET LOGGED")
+    if action.args.get("method") is not None:
+        return None if table.partitioned else before.storage is not table.storage
     options = action.args.get("options")
     given = options_of(options) if isinstance(options, exp.Expression) else {}
     distributed = action.args.get("distribution") is not None
@@ -178,7 +184,7 @@ def _may_keep(action: exp.Expression) -> bool:
     return (
         type(action).__name__ == "SetTable"
         and given <= {"reorganize"}
-        and not (action.args.get("method") or action.args.get("tablespace"))
+        and not action.args.get("tablespace")
     )
 
 

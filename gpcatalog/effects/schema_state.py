@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
+from gpcatalog.capacity import locks
 from gpcatalog.capacity.model import Instance, Shape
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects import auxiliary_rows
@@ -629,7 +630,7 @@ class SchemaState:
                 effect.add(instance, auxiliary_rows.sequence(self.edition, instance), -1)
                 effect.add(instance, Counter({"pg_depend": 1}), -1)  # dependency on the column
         effect.leaves_removed += table.numbers[1] or (0 if table.partitioned else 1)
-        effect.relations_locked += sum(shapes.values())
+        effect.locks += locks.drop_locks(self.edition.name, shapes)
         effect.exclusive = effect.exclusive or (table.schema, table.name) in self.before
         self.forget(table)
 

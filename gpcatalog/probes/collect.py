@@ -47,6 +47,8 @@ from gpcatalog.store.snapshot import Writer
 Progress = Callable[[str], None]
 
 DEFINITIONS_BATCH = 2000  # tables whose columns are read by one statement
+# the tables whose locks are reported
+_MOST_LEAVES = "SELECT root FROM relation WHERE kind = 'leaf' GROUP BY root ORDER BY count(*) DESC, root LIMIT 5"
 NONEMPTY_BATCH = 20_000  # tables opened by one statement if directories may not be listed
 
 # columns of the probe relations in COPY, with their DuckDB types
@@ -336,29 +338,25 @@ class Collector:
 
     def _definitions(self) -> None:
         """Read the definitions of tables that are not partitions, and of views, sequences and
-        types, for `check --baseline`.
+        types, for `check --baseline`. A snapshot that is not stored only needs those of the tables
+        with the most leaves, whose locks are reported.
         """
-        if not self.definitions:
-            return
-        tables = [
-            oid
-            for (oid,) in self.writer.execute(
-                "SELECT oid FROM relation WHERE kind IN ('root', 'table') ORDER BY oid"
-            )
-        ]
-        known = set(tables)
+        wanted = "kind IN ('root', 'table')" if self.definitions else f"oid IN ({_MOST_LEAVES})"
+        found = self.writer.execute(f"SELECT oid FROM relation WHERE {wanted} ORDER BY oid")
+        tables = [oid for (oid,) in found]
         own: list[int] = []
-        with self._covered("own_indexes"):
-            own = sorted(
-                row["oid"] for row in self.session.rows("own_indexes") if row["oid"] not in known
-            )
+        if self.definitions:
+            with self._covered("own_indexes"):
+                rows = self.session.rows("own_indexes")
+                own = sorted({row["oid"] for row in rows} - set(tables))
         for probe, oids in (("definitions", tables), ("definitions_of_indexes", tables + own)):
             with self._covered(probe):
                 for start in range(0, len(oids), DEFINITIONS_BATCH):
                     part = ", ".join(map(str, oids[start : start + DEFINITIONS_BATCH]))
                     self.writer.insert("definition", self.session.rows(probe, oids=part))
-        with self._covered("definitions_of_others"):
-            self.writer.insert("definition", self.session.rows("definitions_of_others"))
+        if self.definitions:
+            with self._covered("definitions_of_others"):
+                self.writer.insert("definition", self.session.rows("definitions_of_others"))
 
     def _partition_facts(self) -> None:
         """Read the objects that depend on partitions, for the planner, and the configuration of
@@ -655,8 +653,8 @@ def collect(
 
     timings: earlier measurements for the snapshot. plan: oids of tables whose planning is measured;
              the caller has checked them.
-    definitions: also read the definitions that `check --baseline` needs; only useful if the
-                 snapshot is stored.
+    definitions: read all definitions that `check --baseline` needs; only useful if the snapshot is
+                 stored.
     clients: also time the catalog queries of other programs.
     files: which files are read.
 

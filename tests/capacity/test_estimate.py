@@ -21,6 +21,7 @@ from gpcatalog.model.names import split_name
 from gpcatalog.model.storage import Storage
 
 from .live import Live, added, own_database
+from .test_locks import count_locks
 from .test_matrix import Case, Keys, Table, generation
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -283,6 +284,8 @@ def check(dsn: str) -> None:
             found = added(before, live.count())
             report = as_json(live.dsn, "--table", f"public.e{number}")
             _equal(live, case, report, found)
+            assert not any("not counted" in note for note in report["notes"])  # type: ignore[attr-defined]
+        _other_objects(live)
         live.work.execute("CREATE SCHEMA other; CREATE TABLE other.e0 (i int)")
         with pytest.raises(CatalogError, match="no table none in capacity_estimate"):
             run(live.dsn, "--table", "none")
@@ -291,6 +294,41 @@ def check(dsn: str) -> None:
             run(live.dsn, "--table", "public.seen")
         with pytest.raises(CatalogError, match=r"pg_catalog\.pg_class is not counted"):
             run(live.dsn, "--table", "pg_catalog.pg_class")
+
+
+def _other_objects(live: Live) -> None:
+    """Bitmap indexes and unlogged tables are counted, and other objects named in a note."""
+    by = " DISTRIBUTED BY (k)" if live.server.greenplum else ""
+    kind = "" if live.generation == "gp6" else " UNLOGGED"
+    live.work.execute(f"CREATE TABLE referenced (k int PRIMARY KEY){by}".encode())
+    before = live.count()
+    live.work.execute(f"CREATE{kind} TABLE o1 (k int, t text){by}".encode())
+    if live.server.greenplum:
+        live.work.execute(
+            "CREATE INDEX ON o1 USING bitmap (k)" if not kind else "CREATE INDEX ON o1 (k)"
+        )
+    found = added(before, live.count())
+    report = as_json(live.dsn, "--table", "public.o1")
+    chosen = report["storages"][0]  # type: ignore[index]
+    assert chosen["segment"]["pg_class"] == found[0 if live.server.greenplum else -1]["pg_class"]
+    assert chosen["segment_files"]["empty"] == found[0 if live.server.greenplum else -1]["files"]
+    live.work.execute(
+        f"CREATE TABLE o2 (k serial, r int REFERENCES referenced, t text){by}; CREATE INDEX ON o2 (t) WHERE t > ''".encode()
+    )
+    live.work.execute("GRANT SELECT ON o2 TO PUBLIC")
+    notes = as_json(live.dsn, "--table", "public.o2")["notes"]
+    assert notes == [  # type: ignore[comparison-overlap]
+        "rows and files not counted: 1 owned sequence, 1 foreign key, 1 index with an expression or predicate,"
+        " of a deferrable or exclusion constraint, privileges"
+    ]
+    live.work.execute(f"CREATE TABLE o3 (k int, r int REFERENCES referenced){by}".encode())
+    report = as_json(live.dsn, "--table", "public.o3")
+    chosen = report["storages"][0]  # type: ignore[index]
+    (drop,) = [x for x in chosen["locks"] if x["statement"] == "drop"]
+    with live.work.transaction():
+        live.work.execute("DROP TABLE o3")
+        held = count_locks(live, live.work)
+    assert drop["coordinator"] == held[-1]
 
 
 def _equal(

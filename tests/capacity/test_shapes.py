@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpcatalog.capacity.generation import GENERATIONS, generation
-from gpcatalog.capacity.live import BOOTSTRAP, shapes
+from gpcatalog.capacity.live import BOOTSTRAP, not_counted, shapes
 from gpcatalog.capacity.model import Index, Place, Shape
 from gpcatalog.model.storage import Storage
 
@@ -28,7 +28,10 @@ COLUMNS: list[dict[str, Any]] = [
         ("int4", True, False, False),
     )
 ]
-INDEXES = [{"columns": 2, "owned": True}, {"columns": 1, "owned": False}]
+INDEXES = [
+    {"columns": 2, "owned": True, "bitmap": False},
+    {"columns": 1, "owned": False, "bitmap": False},
+]
 OWN = (Index(2, constraint=True), Index(1))
 
 
@@ -45,6 +48,7 @@ def relation(oid: int, kind: str, **given: Any) -> dict[str, Any]:
         "indexes": 2,
         "index_columns": 3,
         "owner": OWNER,
+        "persistence": "p",
         "is_default": False,
     } | given
 
@@ -68,6 +72,27 @@ def test_a_plain_table(server: str) -> None:
 def test_a_table_of_the_bootstrap_role_has_no_row_for_its_owner() -> None:
     (shape,) = shapes("pg15", 1, [relation(1, "table", owner=BOOTSTRAP)], COLUMNS, INDEXES, 0)
     assert shape.owned is False
+    assert shape.unlogged is False
+
+
+def test_an_unlogged_table_with_a_bitmap_index() -> None:
+    bitmap = [{"columns": 1, "owned": False, "bitmap": True}]
+    (shape,) = shapes(
+        "gp7", 1, [relation(1, "table", indexes=1, persistence="u")], COLUMNS, bitmap, 0
+    )
+    assert (shape.unlogged, shape.indexes[0].bitmap) == (True, True)
+
+
+def test_what_is_not_counted_is_named() -> None:
+    found = dict.fromkeys(
+        "sequences foreign_keys referencing triggers rules others parents own_types special_indexes".split(),
+        0,
+    ) | {"privileges": False, "comments": False}
+    assert not_counted(found, partition=False) == []
+    assert not_counted(found | {"parents": 1}, partition=True) == []
+    assert not_counted(
+        found | {"parents": 1, "triggers": 2, "comments": True}, partition=False
+    ) == ["rows and files not counted: 2 triggers, 1 inherited table, comments"]
 
 
 def two_levels(storage: str, root: str) -> list[dict[str, Any]]:

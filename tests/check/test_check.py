@@ -209,6 +209,12 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
         {"lock_slots": 1000},
     ),
     (
+        "many-locks",
+        f"CREATE TABLE t (a int, b text, d date) DISTRIBUTED BY (a) {MONTHLY}; ALTER TABLE t ALTER b TYPE varchar(5);",
+        f"CREATE TABLE t (a int, b text, d date) DISTRIBUTED BY (a) {MONTHLY}; ALTER TABLE t ALTER b SET DEFAULT '';",
+        {"lock_slots": 150},
+    ),
+    (
         "rewrite-of-leaves",
         f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY}; ALTER TABLE t ALTER COLUMN a TYPE bigint;",
         f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY}; ALTER TABLE t ALTER COLUMN a SET DEFAULT 1;",

@@ -264,9 +264,7 @@ def described(effect: Effect, edition: Edition) -> str:
         words.append(
             f"{instance.value}: {' '.join(named)} {rest:x} files {files[0]:+}/{files[1]:+},"
         )
-    words.append(
-        f"leaves +{effect.leaves_created}-{effect.leaves_removed} locks {effect.relations_locked}"
-    )
+    words.append(f"leaves +{effect.leaves_created}-{effect.leaves_removed} locks {effect.locks}")
     words += ["exclusive"] * effect.exclusive + ["rewritten"] * effect.rewritten
     words += [f"may exist: {sorted(effect.may_exist)}"] * bool(effect.may_exist)
     words += [f"{len(effect.parts)} parts"] * bool(effect.parts)

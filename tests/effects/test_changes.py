@@ -73,8 +73,7 @@ def test_locked_relations(fixture: str, action: str, request: pytest.FixtureRequ
             " AND locktype = 'relation' AND relation >= 16384"
         )
         conn.rollback()
-    (edition,) = editions(server)
-    found = predicted(server, [*table(server), f"ALTER TABLE p {action}"]).locks(edition)
+    found = predicted(server, [*table(server), f"ALTER TABLE p {action}"]).locks
     assert found == locks == LEAVES + 1
 
 

@@ -22,24 +22,55 @@ def drop_wide_root(s: RuleContext) -> None:
     baseline.
     What to do: drop the leaves in groups, each in its own transaction, and then the root.
     """
-    slots = s.settings.lock_slots or DEFAULT_LOCK_SLOTS
-    locks = s.effect.locks(s.edition) if s.effect.verb == "drop" else 0
-    if locks > slots // 2:
-        s.find(
-            "drop-wide-root",
-            Severity.CRITICAL if locks > slots else Severity.WARNING,
-            f"DROP takes {plural(locks, 'lock')} at once; the lock table has {count(slots)} slots",
-            'the statement fails with "out of shared memory" if the lock table is full',
-            "drop the leaves in groups, each in its own transaction",
-            figures=(
-                Figure("locks", locks, "locks", "derived"),
-                Figure("slots", slots, "locks", "limit"),
-            ),
-            source=(
-                "setting lock_slots"
-                if s.settings.lock_slots
-                else "default: max_locks_per_transaction × max_connections"
-            ),
+    if s.effect.verb == "drop":
+        _too_many(
+            s, "drop-wide-root", "DROP", "drop the leaves in groups, each in its own transaction"
+        )
+
+
+def _too_many(s: RuleContext, name: str, what: str, remedy: str) -> None:
+    """A finding if a statement needs more than half of the lock table."""
+    slots, locks = s.settings.lock_slots or DEFAULT_LOCK_SLOTS, s.effect.locks
+    if locks <= slots // 2:
+        return
+    s.find(
+        name,
+        Severity.CRITICAL if locks > slots else Severity.WARNING,
+        f"{what} takes {plural(locks, 'lock')} at once; the lock table has {count(slots)} slots",
+        'the statement fails with "out of shared memory" if the lock table is full',
+        remedy,
+        figures=(
+            Figure("locks", locks, "locks", "derived"),
+            Figure("slots", slots, "locks", "limit"),
+        ),
+        source=(
+            "setting lock_slots"
+            if s.settings.lock_slots
+            else "default: max_locks_per_transaction × max_connections"
+        ),
+    )
+
+
+@rule("many-locks")
+def many_locks(s: RuleContext) -> None:
+    """A statement other than DROP needs very many locks.
+
+    What it finds: CREATE, ALTER and TRUNCATE of a partitioned table, CREATE INDEX on it, and a DO
+    block or function, that need more than half of `lock_slots` (Greenplum's defaults: 128 × 250).
+    Why it matters: locks are held until the transaction ends. A change of a column's type locks
+    each leaf, its indexes and TOAST relation, and their copies: about eight locks for each leaf
+    with one index. The statement fails with "out of shared memory" if the lock table is full.
+    How sure it is: the locks are counted, as if all leaves contained rows. The number of slots is
+    computed from the settings or the baseline.
+    What to do: increase max_locks_per_transaction, which needs a restart, or merge leaves first. A
+    new index of PostgreSQL can be built leaf by leaf: CREATE INDEX ON ONLY, then ATTACH PARTITION.
+    """
+    if s.effect.verb != "drop":
+        _too_many(
+            s,
+            "many-locks",
+            "the statement",
+            "increase max_locks_per_transaction, or merge leaves first",
         )
 
 

@@ -93,13 +93,8 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
                 one.widened |= one.storage is Storage.AO_ROW or any(
                     part.storage is Storage.AO_ROW for part in one.relations()
                 )
-            if (
-                state.edition.classic
-                and _columnar(one)
-                and (len(one.checks) > before[2] or len(one.indexes) > before[1])
-            ):
-                one.doubt = _LEFT_BY_REWRITE
-                effect.add_unknown(one.doubt)
+            if state.edition.classic and _columnar(one):
+                _note_constraints(one, before, effect)
     for reason in unknown:
         effect.add_unknown(reason)
 
@@ -112,6 +107,17 @@ def _writes_all(table: Table, effect: Effect) -> bool:
 
 
 _LEFT_BY_REWRITE = "files left on segments by the rewrite of a column-oriented table"
+
+
+def _note_constraints(table: Table, before: tuple[int, int, int], effect: Effect) -> None:
+    """Note that a new column with a constraint rewrites a column-oriented table (Greenplum 6).
+
+    before: numbers of foreign keys, indexes and checks before it was added
+    """
+    if (len(table.foreign), len(table.indexes), len(table.checks)) != before:
+        effect.rewritten = True
+        table.doubt = _LEFT_BY_REWRITE
+        effect.add_unknown(table.doubt)
 
 
 def _columnar(table: Table) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from gpcatalog.capacity import locks
 from gpcatalog.capacity.model import Instance
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.definition import check_name
@@ -20,6 +21,7 @@ from gpcatalog.effects.handlers.actions import NO_ROWS, acts, own_constraints
 from gpcatalog.effects.handlers.indexes import doubt_equality
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.views import drop_dependent_views
+from gpcatalog.effects.held_locks import default_beside
 from gpcatalog.effects.keys import Check, child_name, fold, like_of
 from gpcatalog.effects.outer_dependencies import FOREIGN, OF_BOUNDS, TEMPLATE
 from gpcatalog.effects.partition_lookup import locate
@@ -99,10 +101,16 @@ def _add_parts(
     if level and state.edition.classic and table.levels[level].template:
         table.leave_out(TEMPLATE)
         _into_template(table.levels[level], siblings, parts, action, effect)
+    effect.locks += _default_among(state, siblings)
     siblings += parts
     table.counted(parts, 1)
     if table.known:
-        effect.created += table.shapes_of(parts, state.edition, level + 1)
+        new = table.shapes_of(parts, state.edition, level + 1)
+        effect.created += new
+        effect.locks += max(  # of several levels, the coordinator also locks the one above
+            locks.create_locks(state.edition.name, new, on_segment=False) + bool(level),
+            locks.create_locks(state.edition.name, new),
+        )
         _each(state, table, parts, effect, 1)
     effect.new_parts += parts
     effect.leaves_created += sum(1 for p in parts for x in p.walk() if x.is_leaf)
@@ -194,6 +202,34 @@ def _each(
             effect.add(instance, rows, sign)
 
 
+def _default_among(state: SchemaState, siblings: list[Partition]) -> int:
+    """1 if there is a default partition, which a change of its siblings locks (Greenplum 7)."""
+    return int(not state.edition.classic and any(part.default for part in siblings))
+
+
+@acts("TruncatePartition")
+def _truncate_partition(
+    state: SchemaState, table: Table, action: exp.Expression, effect: Effect
+) -> None:
+    rejoin(state, table)
+    _truncate_among(state, table, table.parts, action, 0, effect)
+
+
+def _truncate_among(
+    state: SchemaState,
+    table: Table,
+    siblings: list[Partition],
+    action: exp.Expression,
+    level: int,
+    effect: Effect,
+) -> None:
+    """TRUNCATE PARTITION: only its locks are counted."""
+    part = _target(state, table, siblings, action, level, Effect())
+    found = table.shapes_of([part], state.edition, level + 1) if part and table.known else {}
+    effect.locks += locks.truncate_locks(state.edition.name, found)
+    effect.locks += bool(level) and not state.edition.classic  # the partition above
+
+
 @acts("DropPartition")
 def _drop_partition(
     state: SchemaState, table: Table, action: exp.Expression, effect: Effect
@@ -220,11 +256,15 @@ def _shrink(
         names = {(one.schema or table.schema, one.name) for one in part.walk()}
         drop_dependent_views(state, names, effect)
     siblings.remove(part)
+    effect.locks += _default_among(state, siblings)
     if level < len(table.levels):
         table.levels[level].gaps = True
     table.counted([part], -1)
+    effect.locks += bool(level) and not state.edition.classic  # the partition above
     if table.known:
-        effect.removed += table.shapes_of([part], state.edition, level + 1)
+        gone = table.shapes_of([part], state.edition, level + 1)
+        effect.removed += gone
+        effect.locks += locks.partition_drop_locks(state.edition.name, gone)
         _each(state, table, [part], effect, -1)
     effect.leaves_removed += sum(1 for p in part.walk() if p.is_leaf)
 
@@ -301,7 +341,9 @@ def _alter_partition(
     elif kind == "ExchangePartition":
         _exchange_with(state, table, siblings, node, level, effect)
     elif kind == "RenamePartition":
-        _rename_among(state, table, siblings, node, level, parent)
+        _rename_among(state, table, siblings, node, level, parent, effect)
+    elif kind == "TruncatePartition":
+        _truncate_among(state, table, siblings, node, level, effect)
     elif kind not in NO_ROWS:
         effect.add_unknown(f"effect of {node.sql('greenplum').split('(')[0].strip()}")
 
@@ -311,7 +353,7 @@ def _rename_partition(
     state: SchemaState, table: Table, action: exp.Expression, effect: Effect
 ) -> None:
     rejoin(state, table)
-    _rename_among(state, table, table.parts, action, 0, table.name)
+    _rename_among(state, table, table.parts, action, 0, table.name, effect)
 
 
 def _rename_among(
@@ -321,6 +363,7 @@ def _rename_among(
     action: exp.Expression,
     level: int,
     parent: str,
+    effect: Effect,
 ) -> None:
     """Rename a partition: its relation and those below it are renamed, too (measured on both
     Greenplum versions).
@@ -335,6 +378,7 @@ def _rename_among(
             schema, was = one.schema or table.schema, one.name
             one.name = new + was.removeprefix(old)
             rename_reads(state, {(schema, was): (schema, one.name)})
+            effect.locks += 1
     state.keep(table, [part])
 
 
@@ -384,6 +428,8 @@ def _split_among(
     if state.edition.classic:  # their constraints no longer belong to those of the table
         table.leave_out("constraints after SPLIT PARTITION")
     bounds = max((p.bounds for p in siblings), default=1)
+    shape = table.part_shape(state.edition, part)
+    effect.locks += locks.split_locks(state.edition.name, shape, table.numbers[0])
     new = replace(
         part,
         name=child_name(parent, level + 1, fresh[0]),
@@ -476,6 +522,9 @@ def _exchange_with(
         part.unlogged, other.unlogged = other.unlogged, own
         was = table.dropped - part.dropped_before
         part.dropped_before, other.dropped = table.dropped - other.dropped, was
+    # the indexes of the partition are locked, and on Greenplum 6 their constraints
+    effect.locks += 2 + len(table.indexes) + _default_among(state, siblings)
+    effect.locks += sum(k.constraint for k in table.indexes) if state.edition.classic else 0
     # views, triggers and rules belong to the relations, which exchange their names
     own_name, other_name = (part.schema or table.schema, part.name), (other.schema, other.name)
     rename_reads(state, {own_name: other_name, other_name: own_name})
@@ -529,6 +578,9 @@ def _attach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
         return
     if child.partitioned and child.parts and table.indexes:
         effect.add_unknown("indexes of the partitions of the attached table")
+    effect.locks += 1 + default_beside(state, table)
+    if not state.edition.greenplum:
+        effect.locks += sum(1 + key.constraint for key in table.indexes)
     with state.changing(effect, child, *state.partitions_of(child)):
         child.parent = (table.schema, table.name)
         own_constraints(child, table)
@@ -546,6 +598,7 @@ def _attach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
                     settled += state.partitions_of(one)
                 else:
                     one.indexes.append(key.for_partition(one))
+                    effect.locks += 1 + (key.constraint and not state.edition.greenplum)
         child.array_kept = (
             child.storage is Storage.HEAP
             and not _leaf_has_array_type(state)
@@ -565,6 +618,10 @@ def _detach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
         return
     if any(k.constraint for k in child.indexes):
         effect.minor.append("constraints kept by the detached table")
+    below = sum(1 + one.numbers[0] for one in (child, *state.partitions_of(child)))
+    effect.locks += (
+        below + sum(bool(k.of) for k in child.indexes) + default_beside(state, table, child)
+    )
     with state.changing(effect, child):
         # PostgreSQL 19 creates no constraint
         if action.args.get("concurrently") and child.parent and state.edition.base < 19:

@@ -32,6 +32,7 @@ from gpcatalog.effects.handlers.indexes import attach_index, owners_of_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.sequences import rename_sequence, separate
 from gpcatalog.effects.handlers.views import VIEWS, alter_foreign, doubt_views
+from gpcatalog.effects.held_locks import AlterTableLocks
 from gpcatalog.effects.keys import Check, Key, fold, object_name, qualified
 from gpcatalog.effects.outer_dependencies import (
     DEPENDENCIES,
@@ -97,8 +98,10 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
     only = isinstance(tree.this, gx.RelationName) and bool(tree.this.args.get("only"))
     effect.targets.append((table, 1 if only else state.leaves_of(table)))
     before = Before.of(table)
+    locks = AlterTableLocks(state, table, only=only)
     for action in sorted(actions, key=_pass):
-        _act(state, table, action, effect)
+        with locks.action(action):
+            _act(state, table, action, effect)
     note_rewrite(state, table, before, effect)
     if counts and effect.unknown:
         reason = effect.unknown[0]
@@ -108,9 +111,7 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
         for child in [] if only else state.inheriting(table):
             child.uncounted = child.uncounted or reason
         _uncount_moved(state, actions, reason)
-    effect.relations_locked = sum(
-        1 + one.numbers[0] for one in (table, *state.partitions_of(table))
-    )
+    effect.locks += locks.total(effect)
     return effect
 
 
@@ -157,7 +158,7 @@ def _alter_no_table(
         and owners_of_index(state, *qualified(tree.this))
     ):
         _rename_index(state, tree, actions)
-        return Effect()
+        return Effect(locks=1)
     hit = (
         state.partition(*qualified(tree.this))
         if not isinstance(tree.this, exp.Identifier)

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects import held_locks
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.certain import maybe_in_role_schema
 from gpcatalog.effects.definition import define
@@ -128,7 +129,13 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
         table.former_sequences |= named_sequences(tree)
     if clauses.partition_by is not None:
         _expand_partitions(state, table, clauses.partition_by)
-    return created(state, table, of)
+    return created(state, table, of, sources=_sources(tree))
+
+
+def _sources(tree: exp.Create) -> int:
+    """Number of tables that LIKE names."""
+    elements = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+    return sum(isinstance(e, gx.LikeClause) for e in elements)
 
 
 def _copies(tree: exp.Create, clauses: _Clauses) -> bool:
@@ -222,8 +229,13 @@ def _note_partition_keys(state: SchemaState, table: Table, by: exp.Expression) -
             note_dependencies(state.ties, table)
 
 
-def created(state: SchemaState, table: Table, of: exp.Expression | None = None) -> Effect:
-    """Store a new table and return the effect of its creation; of: the clause PARTITION OF."""
+def created(
+    state: SchemaState, table: Table, of: exp.Expression | None = None, *, sources: int = 0
+) -> Effect:
+    """Store a new table and return the effect of its creation.
+
+    of: the clause PARTITION OF; sources: number of tables that LIKE names
+    """
     key = table.schema, table.name
     there = None if state.opaque or key in state.before else state.tables.get(key)
     if there is not None and there.temporary == table.temporary and not there.uncounted:
@@ -242,7 +254,7 @@ def created(state: SchemaState, table: Table, of: exp.Expression | None = None) 
         for instance in Instance:
             effect.add(instance, beyond[instance])
     effect.leaves_created = table.numbers[1] or (0 if table.partitioned else 1)
-    effect.relations_locked = 1 + table.numbers[0]
+    effect.locks = held_locks.created(state, table, sources)
     if of is not None:
         parent = state.find(of.this)
         effect.exclusive = parent is None or (parent.schema, parent.name) in state.before

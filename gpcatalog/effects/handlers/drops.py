@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from gpcatalog.effects import held_locks
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.dependents import ALONE
 from gpcatalog.effects.handlers.indexes import drop_indexes
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 @handles("DropObject")
 def drop(state: SchemaState, tree: exp.Expression) -> Effect:
     """The effect of DROP, from the handler registered for the kind of object."""
+    effect = _drop(state, tree)
+    effect.locks += held_locks.dropped_with(effect)
+    return effect
+
+
+def _drop(state: SchemaState, tree: exp.Expression) -> Effect:
     effect = Effect(verb="drop")
     if tree.args.get("indexes"):
         gone: list[tuple[Table, Key]] = []
@@ -84,6 +91,7 @@ def drop_tables(state: SchemaState, tree: exp.Expression) -> Effect:
         named = (
             [found for one in family for found in owned_sequences(state, one)] if cascade else []
         )
+        effect.locks += held_locks.above(state, table)
         for one in family:
             dropped.add((one.schema, one.name))
             state.drop(one, effect)
@@ -153,6 +161,8 @@ def truncate(state: SchemaState, tree: exp.Expression) -> Effect:
         if table is not None:
             effect.table = table
             effect.targets.append((table, state.leaves_of(table)))
-            effect.relations_locked += 1 + table.numbers[0]
+            effect.locks += held_locks.truncated(state, table)
             effect.exclusive = (table.schema, table.name) in state.before
+        elif (hit := state.partition(*qualified(name))) is not None:
+            effect.locks += held_locks.truncated_partition(state, *hit)
     return effect

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from gpcatalog.effects import held_locks
 from gpcatalog.effects.definition import index_key
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import has_only
@@ -75,7 +76,7 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
             else:
                 one.indexes.append(key.for_partition(one))
     doubt_children(state, table, effect)
-    effect.relations_locked = 1 + table.numbers[0]
+    effect.locks = held_locks.indexed(state, family, key)
     return effect
 
 
@@ -139,6 +140,7 @@ def _index_of_partition(
     effect.table = table
     effect.targets.append((table, sum(one.is_leaf for one in part.walk())))
     effect.exclusive = False
+    effect.locks = sum(1 for _ in part.walk())  # their indexes are not locked
     with state.changing(effect, table):
         for one in part.walk():
             one.odd = one.odd.with_own(server, key, one.storage)
@@ -198,7 +200,7 @@ def _may_have_index(state: SchemaState, schema: str, index: str) -> bool:
 
 def drop_indexes(state: SchemaState, tree: exp.Expression, gone: list[tuple[Table, Key]]) -> Effect:
     """DROP INDEX, with the indexes of partitions. gone: gets the indexes of tables that are dropped"""
-    effect = Effect(verb="alter")
+    effect, locked = Effect(verb="alter"), list[Table]()
     for name in tree.args["indexes"]:
         schema, plain = qualified(name) if not isinstance(name, exp.Dot) else ("", "")
         owners = owners_of_index(state, schema, plain) if plain else []
@@ -236,9 +238,15 @@ def drop_indexes(state: SchemaState, tree: exp.Expression, gone: list[tuple[Tabl
             for t in (owner, *state.partitions_of(owner))
             if any(plain in (key.name if t is owner else key.of,) for key in t.indexes)
         ]
+        for t in family if not state.edition.classic else [owner]:
+            if not any(t is one for one in locked):
+                locked.append(t)
+                effect.locks += 1 if state.edition.classic else 1 + t.numbers[0]
         with state.changing(effect, *family):
             for one in family:
                 keys = [k for k in one.indexes if plain == (k.name if one is owner else k.of)]
                 one.drop_keys(keys, state.edition)
                 gone += [(one, k) for k in keys if one is owner]
+                each = 1 if state.edition.classic else 1 + one.numbers[0]
+                effect.locks += each * sum(1 + k.constraint for k in keys)
     return effect
