@@ -21,6 +21,7 @@ from gpcatalog.audit.verdicts import bloat_limits
 from gpcatalog.capacity import session_start
 from gpcatalog.lab.postgres import PrivateServer
 from gpcatalog.migration import vacuum_full
+from gpcatalog.migration import window as gates
 from gpcatalog.migration.maintenance import rates, script, treatments
 from gpcatalog.migration.window import LOCK, Window
 from gpcatalog.store.snapshot import Snapshot
@@ -141,7 +142,7 @@ def written(file: Path, text: str) -> Path:
 
 def steps_of(text: str, relation: str) -> list[str]:
     """Statements on one catalog in a script with a window."""
-    return re.findall(rf"THEN '(\w[A-Z ]* pg_catalog\.{relation})'", text)
+    return re.findall(rf"(?:THEN|ELSE) '(\w[A-Z ]* pg_catalog\.{relation})'", text)
 
 
 def total(report: Report) -> int:
@@ -162,6 +163,25 @@ def test_never_two_at_once(server: str, request: pytest.FixtureRequest, tmp_path
         assert result.returncode == 3
         assert "another maintenance script is running in this database" in result.stderr
         assert result.stdout == ""
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_reindex_waits_for_no_open_ddl(
+    server: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REINDEX of a catalog would wait for a session with DDL, holding a lock that blocks all DDL."""
+    monkeypatch.setattr(gates, "WAIT_SECONDS", 0.5)
+    dsn = fresh_database(request.getfixturevalue(server), "open_ddl")
+    gated = gates.without_open_ddl("REINDEX TABLE pg_catalog.pg_class")
+    file = written(tmp_path / "reindex.sql", "\n".join(gated))
+    with psycopg.connect(dsn) as conn:
+        free = psql(dsn, file)
+        conn.execute("CREATE TABLE not_committed (a int)")
+        time.sleep(5.5)
+        waits = psql(dsn, file)
+    assert (free.returncode, waits.returncode) == (0, 0)
+    assert "not begun" not in free.stdout
+    assert "not begun, it would wait" in waits.stdout
 
 
 def windowed(own_server: PrivateServer, tmp_path: Path, **changed: object) -> Report:

@@ -126,6 +126,10 @@ def _locks(server: ServerFacts, full: list[Treatment]) -> list[str]:
     found = [
         "Locks:",
         ("  REINDEX      blocks writers of that catalog (all DDL) and queries that use the index"),
+        (
+            "               It would wait for transactions with DDL that are open or prepared: the"
+            " script skips it then"
+        ),
         "  VACUUM       blocks only another VACUUM",
     ]
     if full:
@@ -226,7 +230,12 @@ def _statements(report: Report, todo: list[Treatment], window: Window) -> list[s
         *(vacuum_full.settings() if any(t.full for t in todo) else []),
     ]
     if isinstance(window, NoWindow):
-        reindex = [f"REINDEX TABLE {_name(t)};" for t in todo if t.reindex]
+        reindex = [
+            line
+            for t in todo
+            if t.reindex
+            for line in window.reindex(f"REINDEX TABLE {_name(t)}", 0)
+        ]
         lines += ["", "-- 1. indexes", *(reindex or ["-- no index needs REINDEX"])]
         lines += ["", "-- 2. dead rows"]
         lines += [f"{_vacuum(t)};  -- {_gain(t)}" for t in todo]
@@ -240,7 +249,7 @@ def _statements(report: Report, todo: list[Treatment], window: Window) -> list[s
         seconds = (t.needed + t.reclaimable) / slow
         lines += ["", f"-- {printable(t.relation)}: {_gain(t)}"]
         if t.reindex:
-            lines += window.gated(f"REINDEX TABLE {_name(t)}", seconds)
+            lines += window.reindex(f"REINDEX TABLE {_name(t)}", seconds)
         lines += window.gated(_vacuum(t), t.needed / slow if t.full else seconds)
         lines += window.gated(f"ANALYZE {_name(t)}", seconds)
     return [*lines, "", *_row_order(report, window)]

@@ -46,6 +46,54 @@ def alone() -> list[str]:
     ]
 
 
+# prepared transactions, and sessions in a transaction of some seconds, that hold locks of DDL:
+# REINDEX of a catalog may wait for their end, and blocks all DDL while it waits
+_WAITED_FOR = (
+    "(SELECT pg_catalog.count(*) FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_stat_activity a ON"
+    " a.pid = l.pid WHERE l.granted AND l.locktype IN ('relation', 'object') AND l.database = (SELECT"
+    " d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()) AND l.mode"
+    " NOT IN ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock') AND (l.pid IS NULL OR (a.pid <>"
+    " pg_catalog.pg_backend_pid() AND a.backend_xid IS NOT NULL AND a.xact_start <"
+    " pg_catalog.clock_timestamp() - interval '5 seconds')))"
+)
+WAIT_SECONDS = 10  # for the end of these transactions, without a lock
+LOCK_SECONDS = 5  # lock_timeout of REINDEX
+
+
+def without_open_ddl(statement: str, condition: str = "", otherwise: str = "") -> list[str]:
+    """A statement that runs only if no transaction with DDL is open.
+
+    condition: another condition; otherwise: the text that is printed if it is false
+    """
+    shown = printable(statement)
+    words = f"not begun, it would wait for open or prepared transactions and block all DDL: {shown}"
+    branches = [f"            WHEN {_WAITED_FOR} > 0 THEN {_printed(words)}"]
+    if condition:
+        branches.insert(0, f"            WHEN NOT ({condition}) THEN {_printed(otherwise)}")
+    return [
+        "DO $gpcatalog$",
+        "BEGIN",
+        f"    FOR i IN 1 .. {round(2 * WAIT_SECONDS)} LOOP",
+        "        PERFORM pg_catalog.pg_stat_clear_snapshot();",
+        f"        EXIT WHEN {_WAITED_FOR} = 0;",
+        "        PERFORM pg_catalog.pg_sleep(0.5);",
+        "    END LOOP;",
+        "END",
+        "$gpcatalog$;",
+        f"SET lock_timeout = '{LOCK_SECONDS}s';",
+        "SELECT CASE",
+        *branches,
+        f"            ELSE {quote_literal(statement)} END AS step \\gset",
+        ":step;",
+        "SET lock_timeout = '60s';",
+    ]
+
+
+def _printed(words: str) -> str:
+    """The literal of a statement that prints a text."""
+    return quote_literal(f"SELECT {quote_literal(words)} AS gpcatalog")
+
+
 @dataclass(frozen=True)
 class Window:
     """The time window of a script, in seconds from its start."""
@@ -78,6 +126,13 @@ class Window:
             f"SELECT {_NOW} AS started \\gset",
         ]
 
+    def reindex(self, statement: str, seconds: float) -> list[str]:
+        """REINDEX, which runs only if it ends within the window and waits for nobody."""
+        words = f"not begun, {duration(seconds)} (estimate) do not fit into the window: {statement}"
+        return without_open_ddl(
+            statement, f"{_NOW} - :started + {seconds:.3f} <= {self.seconds:.3f}", printable(words)
+        )
+
     def gated(self, statement: str, seconds: float | None, name: str = "") -> list[str]:
         """A statement that runs only if it ends within the window.
 
@@ -88,11 +143,10 @@ class Window:
         if seconds is None:
             return [f"-- not begun in a window, its duration is unknown: {shown}"]
         words = f"not begun, {duration(seconds)} (estimate) do not fit into the window: {shown}"
-        left = f"SELECT {quote_literal(words)} AS gpcatalog"
         return [
             f"SELECT CASE WHEN {_NOW} - :started + {seconds:.3f} <= {self.seconds:.3f}",
             f"            THEN {quote_literal(statement)}",
-            f"            ELSE {quote_literal(left)} END AS step \\gset",
+            f"            ELSE {_printed(words)} END AS step \\gset",
             ":step;",
         ]
 
@@ -110,6 +164,10 @@ class NoWindow(Window):
     def begin(self, taken_at: datetime) -> list[str]:
         """No statements."""
         return []
+
+    def reindex(self, statement: str, seconds: float) -> list[str]:
+        """REINDEX, which runs only if it waits for nobody."""
+        return without_open_ddl(statement)
 
     def gated(self, statement: str, seconds: float | None, name: str = "") -> list[str]:
         """The statement without a check."""
