@@ -78,6 +78,7 @@ IN_THE_WAY = {
     "row type": "its row type has privileges or a comment, or it was created with OF type",
 }
 # the partitioned table itself must have none of these, if another table replaces it
+_STORED = ("heap", "ao_row", "ao_column")
 OF_THE_ROOT = ("subscription", "member of an extension", "security label", "row type")
 
 
@@ -272,6 +273,22 @@ class LiveTable:
             )
         return found
 
+    def live_leaf(self, leaf: op.Leaf) -> Relation:
+        """The relation of a leaf of the plan. Raises Refusal if it has changed, also its storage,
+        its options or its tablespace, by which the planner decides which leaves it merges.
+        """
+        found = self.live(leaf.oid, leaf.name, leaf.bound)
+        if not leaf.storage or found.kind != "leaf" or found.storage not in _STORED:
+            return found  # another leaf, which is refused later; or a plan written by hand
+        for what, was, now in (
+            ("storage", leaf.storage, found.storage),
+            ("storage options", set(options_of(leaf.options)), set(options_of(found.options))),
+            ("tablespace", bool(leaf.tablespace), bool(found.tablespace)),
+        ):
+            if was != now:
+                raise Refusal(f"changed since it was planned: {what} of {leaf.name}; plan again")
+        return found
+
     def unit(self, relation: Relation) -> Unit:
         """Return a partition with everything below it."""
         leaves = self.table.leaves(relation.oid)
@@ -329,7 +346,7 @@ class LiveTable:
             for middle in unit.middles:
                 self.refuse_dependents(middle.like)
             for leaf in unit.leaves:
-                if leaf.storage not in ("heap", "ao_row", "ao_column"):
+                if leaf.storage not in _STORED:
                     raise Refusal(f"the default partition {leaf.name} has storage {leaf.storage}")
                 self.refuse_dependents(leaf)
         return unit

@@ -48,6 +48,10 @@ EVERYWHERE: Obstacles = {
         "",
     ),
     "target": (("ALTER TABLE {l} ALTER COLUMN v SET STATISTICS 0",), ""),
+    "filled": (
+        ("ALTER TABLE {m} SET (fillfactor = 50)",),
+        "changed since it was planned: storage options of {m}; plan again",
+    ),
 }
 DECLARATIVE: Obstacles = {
     "below": (

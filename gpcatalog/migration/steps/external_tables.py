@@ -85,7 +85,7 @@ def _translate(live: LiveTable, step: op.Externalise, run_probe: ProbeRunner) ->
     if len(step.leaves) != 1:
         raise Refusal("it has subpartitions, and each would need its own location")
     unit = live.live(step.units[0].oid, step.units[0].name, step.units[0].bound)
-    leaf = live.live(step.leaves[0].oid, step.leaves[0].name, step.leaves[0].bound)
+    leaf = live.live_leaf(step.leaves[0])
     if leaf.oid != unit.oid:
         raise Refusal("changed since it was planned: it has subpartitions now")
     forward = replace(moved_out(live, step, leaf), file_bytes=step.file_bytes)

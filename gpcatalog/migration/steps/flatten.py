@@ -111,7 +111,7 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
     table = live.table
     planned, planned_leaf = step.units[n], step.leaves[n]
     middle = live.live(planned.oid, planned.name, planned.bound)
-    leaf = live.live(planned_leaf.oid, planned_leaf.name, planned_leaf.bound)
+    leaf = live.live_leaf(planned_leaf)
     parent = live.parent_of([middle])
     if leaf.parent != middle.oid or len(table.children(middle.oid)) != 1:
         raise Refusal(f"changed since it was planned: {middle.name} has different partitions now")

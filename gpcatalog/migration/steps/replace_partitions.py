@@ -230,7 +230,7 @@ class _Replacement:
         self.parent = live.parent_of(self.units)
         live.refuse_published(self.parent)
         self.key = live.key(self.parent)
-        self.leaves = [live.live(leaf.oid, leaf.name, leaf.bound) for leaf in step.leaves]
+        self.leaves = [live.live_leaf(leaf) for leaf in step.leaves]
         if {leaf.oid for leaf in self.leaves} != {
             leaf.oid for u in self.units for leaf in self.table.leaves(u.oid)
         }:

@@ -206,7 +206,7 @@ def _others_lost(live: LiveTable, leaves: Sequence[Relation], like: Relation) ->
 
 def _checked(live: LiveTable, step: op.Unpartition) -> list[Relation]:
     """Return the leaves in the order of the plan. Raises Refusal."""
-    leaves = [live.live(leaf.oid, leaf.name, leaf.bound) for leaf in step.leaves]
+    leaves = [live.live_leaf(leaf) for leaf in step.leaves]
     if {leaf.oid for leaf in leaves} != {
         leaf.oid for leaf in live.table.leaves(live.table.root.oid)
     }:
