@@ -214,5 +214,8 @@ def prune_(
         raise CatalogError(
             f"{plural(len(failed), 'snapshot')} could not be deleted or reduced; the first is"
             f" {path}: {why}",
-            hint="these files are unchanged; check the permissions of the folder",
+            hint=(
+                "these files are unchanged; check the permissions of the folder, and delete files that"
+                " are damaged"
+            ),
         )

@@ -214,7 +214,7 @@ def _leaves(growth: Growth, out: Console) -> None:
     out.print(
         text(
             "Rows are of pg_class and pg_attribute on each instance. Files and bytes are of all"
-            " segments.",
+            " segments, without those of indexes and TOAST relations.",
             "dim",
         )
     )

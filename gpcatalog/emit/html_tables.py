@@ -173,9 +173,10 @@ def tables_table(seen: Picture, *, segments: bool) -> str:
             count(sum(t.class_rows for t in rest)), count(sum(t.attribute_rows for t in rest)), "", "",
         )  # fmt: skip
     basis = (
-        " Catalog rows are of one instance; files and bytes are of all segments."
+        " Catalog rows are of one instance; files and bytes are of all segments, without those of"
+        " indexes and TOAST relations."
         if segments
-        else ""
+        else " Files and bytes are without those of indexes and TOAST relations."
     )
     heads = (
         "table",

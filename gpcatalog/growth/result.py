@@ -73,8 +73,8 @@ class GrowingTable(msgspec.Struct, kw_only=True, frozen=True):
     added, dropped: leaves that were added and dropped between snapshots.
 
     state: "there", "new" or "dropped"; rows: of pg_class and pg_attribute on each instance
-    files, bytes: changes on all segments; None if unknown, and for a schema if the change of any of
-        its tables is unknown
+    files, bytes: changes on all segments, without those of indexes and TOAST relations; None if
+        unknown, and for a schema if the change of any of its tables is unknown
     """
 
     schema: str

@@ -119,7 +119,7 @@ def check_clock(session: Session, day: date) -> None:
     if abs((server - day).days) > 1:
         raise CatalogError(
             f"the script would be for {day}, but the date of the server is {server}",
-            hint="check the clocks of this machine and of the server, or leave out --today",
+            hint="check the clocks of this machine and of the server, and --today if it is given",
             exit_code=Exit.REFUSED,
         )
 

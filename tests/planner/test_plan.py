@@ -499,6 +499,25 @@ def test_lists_join_where_a_policy_says_so() -> None:
     ]
 
 
+def test_no_plan_for_what_migrate_refuses() -> None:
+    """Temporary tables, and list keys that are expressions."""
+    lists = [LeafSpec(f"VALUES ('{c}'::text)", bytes=1 << 20) for c in "abc"]
+    tables = [
+        TableSpec("expression", lists, key_type="", strategy="list", key=""),
+        TableSpec("temporary", daily(28)),
+    ]
+    snapshot = FakeSnapshot(tables)
+    snapshot._db.execute(
+        "UPDATE relation SET persistence = 't' WHERE starts_with(name, 'temporary')"
+    )
+    planned = make(snapshot, Policy(default=Rule(merge_lists=4)))
+    assert [t.steps for t in planned.full().tables if t.steps] == []
+    assert set(planned.left()) == {
+        "it is a temporary table",
+        "its list key is an expression",
+    }
+
+
 MONTHS = Rule(grains={"month": "0d"}, hot_days=1, storage="keep")
 
 

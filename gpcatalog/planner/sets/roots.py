@@ -157,6 +157,7 @@ def _choose_level(root: Root) -> None:
         and root.keys
         and root.keys[-1].strategy == "list"
         and len(root.keys[-1].parts) == 1
+        and root.keys[-1].parts[0]
     ):
         root.level, root.lists, root.family = root.keys[-1].level + 1, True, Family.INTEGER
         doublings: list[int] = []
@@ -171,7 +172,8 @@ def _choose_level(root: Root) -> None:
     elif "hash" in strategies:
         root.reason = "hash partitions cannot be merged"
     elif strategies == {"list"} and root.policy.merge_lists > 1:
-        root.reason = "its list key has several columns"
+        several = len(root.keys[-1].parts) > 1
+        root.reason = f"its list key {'has several columns' if several else 'is an expression'}"
     elif strategies == {"list"}:
         root.reason = "list partitions are merged only if the policy has merge_lists"
     elif any("" in k.parts for k in root.keys):
@@ -457,7 +459,7 @@ def load_roots(snapshot: Snapshot, policy: Policy) -> list[Root]:
     memo: dict[tuple[int, ...], ResolvedPolicy] = {}
     roots: list[Root] = []
     for r in snapshot.rows("""
-        SELECT t.oid, t."schema", t.name, t.storage, t.options, s.depth, s.leaves
+        SELECT t.oid, t."schema", t.name, t.storage, t.options, t.persistence, s.depth, s.leaves
           FROM relation t JOIN (SELECT root, max(level)::INTEGER AS depth, count(*) FILTER (kind = 'leaf') AS leaves
                                   FROM relation WHERE kind IN ('leaf', 'intermediate') GROUP BY root) s ON s.root = t.oid
          WHERE t.kind = 'root' ORDER BY t.oid"""):
@@ -487,6 +489,8 @@ def load_roots(snapshot: Snapshot, policy: Policy) -> list[Root]:
                 )
         _add_facts(snapshot, root, classic=classic)
         _obstacles(root, classic=classic, unread=unread)
+        if r["persistence"] == "t":
+            root.reason, root.level, root.blocked = "it is a temporary table", 0, True
         if root.oid in undecoded:
             root.reason = (
                 f"its name or bounds, or a partition's ({undecoded[root.oid]}), contain bytes"
