@@ -9,18 +9,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
 
 from gpcatalog.capacity import locks as model
 from gpcatalog.capacity.generation import generation
-from gpcatalog.capacity.model import Instance, Shape, relation_rows, toasted
+from gpcatalog.capacity.model import Instance, Shape, known, toasted
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.keys import Key, fold
 from gpcatalog.effects.relations import Partition, Table
+from gpcatalog.errors import CatalogError
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -42,12 +44,23 @@ _ALONE_ON_POSTGRESQL = frozenset(("RenameTo", "OwnerTo"))
 
 
 def shapes_of(edition: Edition, tables: Iterable[Table]) -> Counter[Shape]:
-    """The shapes of all relations of these tables, with their number."""
+    """The shapes of all relations of these tables, with their number, without those that the cost
+    model does not know.
+    """
     found: Counter[Shape] = Counter()
     for one in tables:
         if one.known:
             found += one.shapes(edition)
-    return found
+    return Counter({shape: n for shape, n in found.items() if _is_known(edition.name, shape)})
+
+
+@lru_cache(maxsize=1024)
+def _is_known(server: str, shape: Shape) -> bool:
+    try:
+        known(server, shape)
+    except CatalogError:
+        return False
+    return True
 
 
 def dropped_with(effect: Effect) -> int:
@@ -66,6 +79,33 @@ def above(state: SchemaState, table: Table) -> int:
     return 1 + (default_beside(state, parent, table) if parent is not None else 0)
 
 
+class _Objects(NamedTuple):
+    """Numbers of objects of a table. keys: primary key and unique constraints"""
+
+    defaults: int
+    checks: int
+    not_null: int
+    keys: int
+    foreign: int
+    sequences: int
+
+    @classmethod
+    def of(cls, table: Table) -> _Objects:
+        """The objects that a table has now."""
+        return cls(
+            sum(c.default for c in table.columns),
+            len(table.checks),
+            sum(c.not_null for c in table.columns),
+            sum(key.constraint for key in table.indexes),
+            len(table.foreign),
+            _serial(table),
+        )
+
+    def constraints(self, not_null: bool) -> int:
+        """Number of constraints of each relation; not_null: NOT NULL is one (PostgreSQL 18)."""
+        return self.checks + self.keys + (self.not_null if not_null else 0)
+
+
 class AlterTableLocks:
     """Counts the locks of an ALTER TABLE while its actions are applied."""
 
@@ -74,7 +114,9 @@ class AlterTableLocks:
         children = [] if only else [*state.partitions_of(table), *state.inheriting(table)]
         self._family = [table, *children]
         self._number = 1 if only else sum(1 + one.numbers[0] for one in self._family)
-        self._shapes = shapes_of(self._edition, self._family)
+        # with a TOAST relation that no column needs, which later partitions do not have
+        kept = any(one.toasted for one in self._family)
+        self._shapes = shapes_of(self._edition, self._family) if kept else None
         self._whole = False  # an action locks all partitions
         self._each = 0  # locks for each relation of the table, in addition to the relation
         self._once = 0
@@ -85,7 +127,7 @@ class AlterTableLocks:
         self._kept = len(self._indexes)  # indexes that a rewrite builds again
         self._reused = 0  # of the new indexes, those that replace one of the same columns
         self._storage = table.storage
-        self._toast_before = table.needs_toast(state.edition)
+        self._toast_before = self._toast_after = table.needs_toast(state.edition)
 
     @contextmanager
     def action(self, action: exp.Expression) -> Iterator[None]:
@@ -94,8 +136,7 @@ class AlterTableLocks:
         if kind in _OF_PARTITIONS:
             yield
             return
-        before, serial = table.shape(self._edition, table.storage), _serial(table)
-        keys, foreign = list(table.indexes), len(table.foreign)
+        before, keys = _Objects.of(table), list(table.indexes)
         if kind == "AlterColumnAction":
             self._change_column(action)
         alone = self._alone(kind, action)
@@ -104,7 +145,7 @@ class AlterTableLocks:
         self._once += kind in ("ClusterOn", "InheritAction")  # the index, the other table
         if kind == "SetTable" and self._sets_options(action):
             self._once += self._toasted(alone)
-        after = table.shape(self._edition, table.storage)
+        after = _Objects.of(table)
         self._compare(before, after, keys)
         if not self._edition.greenplum and self._edition.base < _TYPES_UNLOCKED:
             if kind == "AddColumn" and after.defaults > before.defaults:
@@ -113,9 +154,9 @@ class AlterTableLocks:
                 self._types_of_all = True
         if kind == "AddColumn" and (self._new_indexes or after.checks > before.checks):
             self._all_columns = True
-        added = _serial(table) - serial
+        added = after.sequences - before.sequences
         self._once += added if added > 0 else -added * _sequence_locks(self._edition)
-        if (more := len(table.foreign) - foreign) > 0:
+        if (more := after.foreign - before.foreign) > 0:
             self._add_foreign(more, action)
             self._all_columns = self._all_columns or kind == "AddColumn"
 
@@ -152,19 +193,19 @@ class AlterTableLocks:
         if self._edition.classic or alone:
             return int(self._table.needs_toast(self._edition))
         gen = generation(self._edition.name)
-        return sum(n for shape, n in self._shapes.items() if toasted(gen, shape))
+        shapes = shapes_of(self._edition, self._family)
+        return sum(n for shape, n in shapes.items() if toasted(gen, shape))
 
     def _has_not_null(self, column: str) -> bool:
         if self._edition.base < 18:
             return True
         return any(c.name == column and c.not_null for c in self._table.columns)
 
-    def _compare(self, before: Shape, after: Shape, keys: list[Key]) -> None:
+    def _compare(self, before: _Objects, after: _Objects, keys: list[Key]) -> None:
         """Count objects of each relation that an action dropped or created."""
-        was, now = (Counter(relation_rows(self._edition.name, shape)) for shape in (before, after))
-        for catalog in model.LOCKED_OBJECTS:
-            if catalog != "pg_type":
-                self._each += max(0, was[catalog] - now[catalog])
+        self._each += max(0, before.defaults - after.defaults)
+        own = generation(self._edition.name).not_null_constraints
+        self._each += max(0, before.constraints(own) - after.constraints(own))
         new_keys = self._table.indexes
         old, new = ({id(key) for key in some} for some in (keys, new_keys))
         gone, created = len(old - new), [key for key in new_keys if id(key) not in old]
@@ -219,17 +260,19 @@ class AlterTableLocks:
         if type(action).__name__ == "AddTableConstraint" and "NOT VALID" not in str(
             action.args.get("form") or ""
         ):
-            stored = sum(n for s, n in self._shapes.items() if not s.place.parent)
+            shapes = shapes_of(self._edition, self._family)
+            stored = sum(n for shape, n in shapes.items() if not shape.place.parent)
             self._once += stored * len(self._table.indexes)  # its rows are read
 
     def total(self, effect: Effect) -> int:
         """Number of locks after all actions have been applied."""
         number = self._number if self._whole else 1
         after: Counter[Shape] = Counter()
-        if self._whole:
-            after = shapes_of(self._edition, self._family)
-        elif not self._table.partitioned:
-            after = shapes_of(self._edition, [self._table])
+        if self._needs_shapes(effect):
+            if self._whole:
+                after = shapes_of(self._edition, self._family)
+            elif not self._table.partitioned:
+                after = shapes_of(self._edition, [self._table])
         rewritten, new = self._rewritten(effect, after), 0
         written = self._written(effect, after) - rewritten
         for constraint, bitmap in self._new_indexes:
@@ -253,6 +296,24 @@ class AlterTableLocks:
             + self._types(after)
             + model.column_locks(self._before(written))
         )
+
+    def _needs_shapes(self, effect: Effect) -> bool:
+        """Whether the locks depend on the shapes of the relations, which take time to count."""
+        written = self._edition.greenplum and any(
+            type(a).__name__ == "AddColumn" or a.args.get("kind") is not None
+            for a in effect.actions
+        )
+        self._toast_after = self._table.needs_toast(self._edition)
+        toast = self._toast_changed()
+        lists = bool(self._new_indexes) or self._types_of_leaves
+        if effect.rewritten or toast or lists:
+            return True
+        if not written:
+            return False
+        storages = {one.storage for one in self._family}
+        storages |= {part.storage for one in self._family for part in one.relations()}
+        rewritten = Storage.AO_ROW in storages and self._edition.classic
+        return rewritten or Storage.AO_COLUMN in storages
 
     def _types(self, after: Counter[Shape]) -> int:
         """Row types and array types, before PostgreSQL 18."""
@@ -279,12 +340,17 @@ class AlterTableLocks:
         """New TOAST relations, and those that a rewrite removes. A rewrite of PostgreSQL and
         Greenplum 7 includes new ones.
         """
-        if not after:
+        if not after or not self._toast_changed():
             return 0
         gen = generation(self._edition.name)
+        before = self._shapes
+        if before is None:
+            before = Counter()
+            for shape, n in after.items():
+                before[replace(shape, toastable=self._toast_before)] += n
         before, now = (
-            Counter({shape: n for shape, n in shapes.items() if toasted(gen, shape)})
-            for shapes in (self._shapes, after)
+            Counter({shape: n for shape, n in some.items() if toasted(gen, shape)})
+            for some in (before, after)
         )
         if rewritten and (lost := before.total() - now.total()) > 0:
             return lost * (3 if self._edition.classic else 2)
@@ -296,6 +362,10 @@ class AlterTableLocks:
                 for some in (before, now)
             )
         return 2 * max(0, now.total() - before.total())
+
+    def _toast_changed(self) -> bool:
+        """Whether relations may have got a TOAST relation, or may have lost it."""
+        return self._shapes is not None or self._toast_after is not self._toast_before
 
     def _rewritten(self, effect: Effect, after: Counter[Shape]) -> Counter[Shape]:
         """The relations that a rewrite locks once more."""
@@ -339,6 +409,7 @@ def _serial(table: Table) -> int:
     return sum(bool(c.serial) for c in table.columns)
 
 
+@lru_cache(maxsize=64)
 def _sequence_locks(edition: Edition) -> int:
     rows = auxiliary_rows.sequence(edition, Instance.SEGMENT)
     return sum(rows[c] for c in ("pg_class", *model.LOCKED_OBJECTS))
@@ -349,7 +420,7 @@ def created(state: SchemaState, table: Table, sources: int) -> int:
     if not table.known:
         return 1
     edition = state.edition
-    shapes = table.shapes(edition)
+    shapes = shapes_of(edition, [table])
     # Greenplum locks the tables that LIKE names on the coordinator only, Greenplum 6 also parents
     parents = 0 if edition.classic else len(table.inherits)
     found = max(
