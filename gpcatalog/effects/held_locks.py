@@ -150,7 +150,7 @@ class AlterTableLocks:
         if not self._edition.greenplum and self._edition.base < _TYPES_UNLOCKED:
             if kind == "AddColumn" and after.defaults > before.defaults:
                 self._types_of_leaves = True
-            elif kind == "AlterColumnAction" and action.args.get("kind") is not None:
+            elif _changes_type(action):
                 self._types_of_all = True
         if kind == "AddColumn" and (self._new_indexes or after.checks > before.checks):
             self._all_columns = True
@@ -300,8 +300,7 @@ class AlterTableLocks:
     def _needs_shapes(self, effect: Effect) -> bool:
         """Whether the locks depend on the shapes of the relations, which take time to count."""
         written = self._edition.greenplum and any(
-            type(a).__name__ == "AddColumn" or a.args.get("kind") is not None
-            for a in effect.actions
+            type(a).__name__ == "AddColumn" or _changes_type(a) for a in effect.actions
         )
         self._toast_after = self._table.needs_toast(self._edition)
         toast = self._toast_changed()
@@ -370,10 +369,7 @@ class AlterTableLocks:
     def _rewritten(self, effect: Effect, after: Counter[Shape]) -> Counter[Shape]:
         """The relations that a rewrite locks once more."""
         kinds = [type(a).__name__ for a in effect.actions]
-        types = any(
-            type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None
-            for a in effect.actions
-        )
+        types = any(map(_changes_type, effect.actions))
         found: Counter[Shape] = Counter()
         for shape, n in after.items():
             again = effect.rewritten
@@ -388,10 +384,7 @@ class AlterTableLocks:
     def _written(self, effect: Effect, after: Counter[Shape]) -> Counter[Shape]:
         """The column-oriented relations whose columns are written one by one."""
         kinds = [type(a).__name__ for a in effect.actions]
-        types = any(
-            type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None
-            for a in effect.actions
-        )
+        types = any(map(_changes_type, effect.actions))
         if "AddColumn" not in kinds and not types:
             return Counter()
         return Counter({s: n for s, n in after.items() if s.storage is Storage.AO_COLUMN})
@@ -403,6 +396,10 @@ class AlterTableLocks:
         for shape, n in shapes.items():
             found[replace(shape, indexes=indexes)] += n
         return found
+
+
+def _changes_type(action: exp.Expression) -> bool:
+    return type(action).__name__ == "AlterColumnAction" and action.args.get("kind") is not None
 
 
 def _serial(table: Table) -> int:

@@ -1056,3 +1056,16 @@ def test_a_standby_names_its_primary(tmp_path: Path) -> None:
     assert off.title.startswith("autovacuum is off on this standby: if it is off on the primary")
     assert (off.severity, off.confidence) == (N, Confidence.LOW)
     assert found["catalog-horizon-held"].remedy.startswith("wait for it, or end it: ")
+
+
+def test_an_active_slot_points_to_its_standby(tmp_path: Path) -> None:
+    """With hot_standby_feedback, a transaction of the standby holds the rows."""
+    rows = holder("replication slot", None, 2_000_000)
+    for state, remedy in (
+        ("active", "end the old transaction on its standby"),
+        ("inactive", "restart its consumer, or drop"),
+    ):
+        rows["horizon"][0]["detail"] = state
+        with Snapshot(Given(rows).write(tmp_path / f"{state}.gpcatalog")) as snapshot:
+            (found,) = [f for f in rules.run(build(snapshot)) if f.rule == "catalog-horizon-held"]
+        assert found.remedy.startswith(remedy)

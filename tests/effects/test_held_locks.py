@@ -36,6 +36,8 @@ class Predictor:
         (self._edition,) = editions(server)
         self._server = server
         self._read: dict[str, exp.Expression] = {}
+        self._case: Case | None = None
+        self._state = SchemaState(cost_edition(self._edition), ZoneInfo("UTC"))
 
     def _tree(self, text: str) -> exp.Expression:
         if text not in self._read:
@@ -43,11 +45,15 @@ class Predictor:
         return self._read[text]
 
     def locks(self, case: Case, statement: str) -> int | None:
-        """Predicted locks, None if the effect is unknown."""
-        state = SchemaState(cost_edition(self._edition), ZoneInfo("UTC"))
-        for text in (*SETUP, *case.create(self._server)):
-            state.apply(self._tree(text).copy())
-        effect = state.apply(self._tree(statement).copy())
+        """Predicted locks, None if the effect is unknown. Each statement is rolled back."""
+        if case != self._case:
+            self._state = SchemaState(cost_edition(self._edition), ZoneInfo("UTC"))
+            for text in (*SETUP, *case.create(self._server)):
+                self._state.apply(self._tree(text).copy())
+            self._case = case
+        self._state.apply(self._tree("BEGIN"), rolled_back=True)
+        effect = self._state.apply(self._tree(statement).copy())
+        self._state.apply(self._tree("ROLLBACK"))
         return None if effect.unknown else effect.locks
 
 

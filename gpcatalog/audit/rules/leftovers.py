@@ -19,14 +19,14 @@ def catalog_horizon_held(report: Report) -> Iterator[Finding]:
     """An old transaction prevents VACUUM from removing dead catalog rows.
 
     What it finds: transactions and prepared transactions older than one hour, and replication slots
-    with an xid age of a million or more; in a database with bloated catalogs, an xid age of 1,000
-    is sufficient.
+    with an xid age of a million or more; an xid age of 1,000 is sufficient if the bloat of a
+    catalog is worth a warning.
     Why it matters: VACUUM cannot remove a row that the oldest snapshot may still need, so the
     catalogs grow.
     How sure it is: read from the server's views. Without pg_read_all_stats, the duration of other
     roles' sessions is unknown; on Greenplum 6, only superusers see their transactions.
     What to do: end the session, commit or roll back the prepared transaction, or drop the unused
-    slot.
+    slot; if the slot is active, end the old transaction on its standby, which an audit there names.
     """
     harmful = holders_of_rows(report) if bloated(report) else []
     for holder in report.holders:
@@ -39,7 +39,10 @@ def catalog_horizon_held(report: Report) -> Iterator[Finding]:
             "session": f"wait for it, or end it: SELECT pg_terminate_backend({holder.name})",
             "prepared transaction": "ask its owner, then run COMMIT PREPARED or ROLLBACK PREPARED",
             "replication slot": (
-                "restart its consumer, or drop the slot: SELECT pg_drop_replication_slot(…)"
+                "end the old transaction on its standby (an audit of the standby names it), or wait"
+                " until its consumer has caught up"
+                if holder.detail == "active"
+                else "restart its consumer, or drop the slot: SELECT pg_drop_replication_slot(…)"
             ),
         }[holder.holder]
         yield Finding(
