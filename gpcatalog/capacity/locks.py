@@ -4,7 +4,6 @@ server generation.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
@@ -134,6 +133,7 @@ def locks(
 
 # --- parts of statements --------------------------------------------------------------------------
 
+# numbers of locks, counted on live servers (tests/effects/test_held_locks.py)
 _NEW_HEAP, _NEW_APPEND_OPTIMIZED = 3, 5
 """Locks of a rewrite of one relation: on the new relation, which is dropped at the end, and on its
 other objects."""
@@ -153,21 +153,6 @@ def _guard(gen: Generation, shape: Shape) -> int:
     """
     stored = shape.storage.append_optimized and _is_stored(gen, shape)
     return int(gen.ao_index_lock_on_segments and stored)
-
-
-def objects(server: str, relations: Mapping[Shape, int]) -> Counter[str]:
-    """Number of objects that DROP of these relations locks, by catalog.
-
-    On Greenplum 6, partitions and their indexes and auxiliary relations are dropped without locks.
-    """
-    gen, found = generation(server), Counter[str]()
-    for shape, number in relations.items():
-        rows = relation_rows(server, shape)
-        for catalog in LOCKED_OBJECTS:
-            found[catalog] += rows[catalog] * number
-        if gen.drop_locks_leaves or not shape.place.child:
-            found["pg_class"] += rows["pg_class"] * number
-    return found
 
 
 def create_locks(server: str, relations: Mapping[Shape, int], *, on_segment: bool = True) -> int:

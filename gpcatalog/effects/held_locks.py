@@ -110,7 +110,7 @@ class AlterTableLocks:
     """Counts the locks of an ALTER TABLE while its actions are applied."""
 
     def __init__(self, state: SchemaState, table: Table, *, only: bool) -> None:
-        self._state, self._table, self._edition = state, table, state.edition
+        self._table, self._edition = table, state.edition
         children = [] if only else [*state.partitions_of(table), *state.inheriting(table)]
         self._family = [table, *children]
         self._number = 1 if only else sum(1 + one.numbers[0] for one in self._family)
