@@ -26,6 +26,7 @@ from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.file_choice import FileChoice, FileSelection
 from gpcatalog.model.names import printable
 from gpcatalog.model.output_file import locate, refuse_standard_output
+from gpcatalog.model.scope import Scope
 from gpcatalog.services.audits import audit_snapshot
 
 if TYPE_CHECKING:
@@ -166,19 +167,15 @@ def audit(
             store=store,
             timeouts=request.timeouts,
             files=request.files,
+            scope=Scope.REPORT,
         ) as path,
     ):
         report, families = request.examine(path, {})
         request.write_metrics([families])
         if maintenance:
-            from gpcatalog.migration.maintenance import script
-
-            streams.save(Path(maintenance), script(report, seconds))
+            _write_maintenance(Path(maintenance), report, seconds)
         kept = str(path) if save or (store and not demo and not snapshot) else ""
         _show(report, format, color, level, kept)
-    if maintenance:
-        where = "; run it on the primary" if report.server.standby else ""
-        streams.log(f"wrote the maintenance script {maintenance}{where}")
     _notify(request, place, [(place, report)], {})
     if fail_on.reached(report.findings):
         raise typer.Exit(Exit.FINDINGS)
@@ -329,6 +326,14 @@ def _check_outputs(**files: str | Path | None) -> None:
             locate(Path(file))
 
 
+def _write_maintenance(file: Path, report: Report, seconds: float | None) -> None:
+    from gpcatalog.migration.maintenance import script
+
+    streams.save(file, script(report, seconds))
+    where = "; run it on the primary" if report.server.standby else ""
+    streams.log(f"wrote the maintenance script {file}{where}")
+
+
 def _check(
     only: list[str],
     format: AuditFormat,
@@ -418,6 +423,7 @@ def _audit_all(conninfo: str, request: _Request) -> None:
                     store=request.store,
                     timeouts=request.timeouts,
                     files=request.files,
+                    scope=Scope.REPORT,
                 ) as path:
                     report, found = request.examine(path, {})
                 reports.append(report)
@@ -457,7 +463,12 @@ def _audit_fleet(fleet: FleetChoice, request: _Request) -> None:
     from gpcatalog.audit.fleet import FleetCluster, combine_clusters
 
     with reading(
-        fleet, "audit", store=request.store, timeouts=request.timeouts, files=request.files
+        fleet,
+        "audit",
+        store=request.store,
+        timeouts=request.timeouts,
+        files=request.files,
+        scope=Scope.REPORT,
     ) as read:
         labels = read.labels()
         seen = read.over(lambda cluster, database, path: request.examine(path, labels[cluster]))

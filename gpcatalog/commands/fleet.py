@@ -19,6 +19,7 @@ from gpcatalog.commands import streams
 from gpcatalog.errors import CatalogError, Exit, raise_if_interrupted
 from gpcatalog.model.file_choice import FileChoice
 from gpcatalog.model.names import printable
+from gpcatalog.model.scope import Scope
 
 if TYPE_CHECKING:
     from gpcatalog.emit.metrics import Family
@@ -324,12 +325,13 @@ def reading(
     store: bool,
     timeouts: Timeouts | None = None,
     files: FileChoice | None = None,
+    scope: Scope = Scope.PLAN,
 ) -> Iterator[FleetRun]:
     """Take a snapshot of each database of the chosen clusters, or find the newest stored ones.
 
     command: its name, for the lock; store: whether new snapshots are stored in their series;
-             otherwise they are removed at the end. Raises CatalogError if the fleet file is invalid
-             or the same run is active.
+             otherwise they are removed at the end; scope: what is read for those. Raises CatalogError
+             if the fleet file is invalid or the same run is active.
     """
     from gpcatalog.fleet import settings
     from gpcatalog.fleet.lock import only_run
@@ -363,6 +365,7 @@ def reading(
                 statement_ms=limits.statement_ms,
                 lock_ms=limits.lock_ms,
                 files=files or FileChoice(),
+                scope=Scope.STORED if store else scope,
             )
         shown = _Progress(len(jobs))
         found = {}

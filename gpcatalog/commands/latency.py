@@ -28,6 +28,7 @@ from gpcatalog.commands.options import (
     Written,
 )
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.scope import Scope
 from gpcatalog.services.series import place_for, series_of_snapshot
 
 if TYPE_CHECKING:
@@ -508,7 +509,7 @@ def latency(
                 path,
                 timings=timings,
                 plan=[table.oid for table in planned],
-                definitions=store,
+                scope=Scope.STORED if store else Scope.REPORT,
                 clients=clients,
             )
             if store:

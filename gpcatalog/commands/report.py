@@ -25,6 +25,7 @@ from gpcatalog.commands.options import (
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.folders import listed
 from gpcatalog.model.output_file import STANDARD_OUTPUT
+from gpcatalog.model.scope import Scope
 from gpcatalog.services.audits import audit_snapshot
 from gpcatalog.services.series import series_of_snapshot
 
@@ -43,7 +44,12 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def _snapshot(
-    conninfo: str, snapshot: str, folder: Path | None, store: bool, timeouts: Timeouts
+    conninfo: str,
+    snapshot: str,
+    folder: Path | None,
+    store: bool,
+    timeouts: Timeouts,
+    scope: Scope,
 ) -> Iterator[tuple[Path, Path]]:
     """Yield the chosen snapshot file, and the folder of its series."""
     from gpcatalog.store.snapshot import Snapshot
@@ -53,7 +59,9 @@ def _snapshot(
     if folder is not None:
         yield snapshot_source.files_of("", folder)[-1], folder
         return
-    with snapshot_source.snapshot_of(conninfo, snapshot, store=store, timeouts=timeouts) as path:
+    with snapshot_source.snapshot_of(
+        conninfo, snapshot, store=store, timeouts=timeouts, scope=scope
+    ) as path:
         with Snapshot(path) as opened:
             place = series_of_snapshot(opened)
         yield path, place
@@ -224,7 +232,7 @@ def report(
         fleet.refuse(conninfo=conninfo, snapshot=snapshot, folder=folder)
         _report_fleet(fleet, html, days, store, policy, timeouts)
         return
-    with _snapshot(conninfo, snapshot, folder, store, timeouts) as (path, place):
+    with _snapshot(conninfo, snapshot, folder, store, timeouts, Scope.PLAN) as (path, place):
         text = _page(path, place, days, policy)
     with streams.destination(str(html)) as stream:
         stream.write(text)
@@ -303,7 +311,7 @@ def metrics(
     else:
         from gpcatalog.emit.metrics import text_format
 
-        with _snapshot(conninfo, snapshot, folder, store, timeouts) as (path, _):
+        with _snapshot(conninfo, snapshot, folder, store, timeouts, Scope.REPORT) as (path, _):
             text = text_format([_families(path, top, {})])
     with streams.destination("" if to is None else str(to)) as stream:
         stream.write(text)
@@ -362,7 +370,7 @@ def _fleet_metrics(
     """
     from gpcatalog.emit.metrics import text_format
 
-    with reading(fleet, "metrics", store=store, timeouts=timeouts) as read:
+    with reading(fleet, "metrics", store=store, timeouts=timeouts, scope=Scope.REPORT) as read:
         labels = read.labels()
         found = read.over(lambda cluster, database, path: _families(path, top, labels[cluster]))
         read.report()

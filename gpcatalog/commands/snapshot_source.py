@@ -11,6 +11,7 @@ from gpcatalog.commands.streams import advice, kept, progress, progress_done
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.folders import listed
 from gpcatalog.model.output_file import regular
+from gpcatalog.model.scope import Scope
 from gpcatalog.services.series import place_for
 
 if TYPE_CHECKING:
@@ -40,8 +41,11 @@ def snapshot_of(
     store: bool = True,
     timeouts: Timeouts | None = None,
     files: FileChoice | None = None,
+    scope: Scope = Scope.PLAN,
 ) -> Iterator[Path]:
     """Yield the snapshot file of a command: the given one, or a new one of a server or of the demo.
+
+    scope: what is read for a new snapshot that is not kept.
 
     Raises CatalogError (2) if more than one source is given, (3) if the server cannot be read.
     """
@@ -79,7 +83,7 @@ def snapshot_of(
                     session,
                     path,
                     progress,
-                    definitions=bool(save) or (store and not demo),
+                    scope=Scope.STORED if save or (store and not demo) else scope,
                     files=files,
                 )
             finally:

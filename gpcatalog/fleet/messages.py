@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpcatalog.model.file_choice import FileChoice
+from gpcatalog.model.scope import Scope
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +22,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     statement_ms: int
     lock_ms: int
     files: FileChoice
+    scope: Scope = Scope.STORED
 
 
 class DatabaseList(msgspec.Struct, frozen=True, tag="listed"):

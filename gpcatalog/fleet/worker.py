@@ -48,7 +48,7 @@ def _take_snapshot(job: Job, conninfo: str, name: str, send: Callable[[Message],
             session,
             path,
             lambda what: send(ReadProgress(name, what)),
-            definitions=not job.folder,
+            scope=job.scope,
             files=job.files,
         )
     return str(path)

@@ -30,6 +30,7 @@ from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.file_choice import FileChoice
 from gpcatalog.model.quantity import plural
+from gpcatalog.model.scope import Scope
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import SPEED, SPEED_DISPATCHED, Timing
 from gpcatalog.probes import clients as client_queries
@@ -120,7 +121,7 @@ class Collector:
         progress: Progress,
         plan: Sequence[int] = (),
         *,
-        definitions: bool = True,
+        scope: Scope = Scope.STORED,
         clients: bool = False,
         files: FileChoice | None = None,
     ) -> None:
@@ -128,7 +129,7 @@ class Collector:
         self.files = files or FileChoice()
         self.plan = plan
         self.clients = clients
-        self.definitions = definitions
+        self.scope = scope
         self.writer = writer
         self.progress = progress
         self.contents: list[int] = [-1]
@@ -182,7 +183,7 @@ class Collector:
         self._instances()
         with self._covered("settings"):
             self.writer.insert("setting", self.session.rows("settings"))
-        uneven = FreeSession("uneven_partitions")
+        uneven = FreeSession("uneven_partitions") if self.scope >= Scope.PLAN else None
         files = FileSection(
             self.session,
             self.writer,
@@ -219,7 +220,7 @@ class Collector:
         catalogs: CatalogSection,
         files: FileSection,
         listing: Listing | None,
-        uneven: FreeSession,
+        uneven: FreeSession | None,
     ) -> None:
         """Read everything about tables; the files are read in another session."""
 
@@ -234,14 +235,16 @@ class Collector:
         # on Greenplum, _filled opens sessions, and `uneven` may be in the other session
         early = not self.session.server.greenplum and listing is not None
         waiting = True
-        for step in (
+        steps: list[Callable[[], None]] = [
             self._partition_facts,
             self._upkeep,
             self._definitions,
             partial(self._sessions, catalogs),
             self._statistics,
-            partial(self._uneven_partitions, uneven),
-        ):
+        ]
+        if uneven is not None:
+            steps.append(partial(self._uneven_partitions, uneven))
+        for step in steps:
             if waiting and early and listing is not None and listing.ended:
                 read_files()  # the rows of tables are packed during the next steps
                 waiting = False
@@ -341,11 +344,12 @@ class Collector:
         types, for `check --baseline`. A snapshot that is not stored only needs those of the tables
         with the most leaves, whose locks are reported.
         """
-        wanted = "kind IN ('root', 'table')" if self.definitions else f"oid IN ({_MOST_LEAVES})"
+        stored = self.scope is Scope.STORED
+        wanted = "kind IN ('root', 'table')" if stored else f"oid IN ({_MOST_LEAVES})"
         found = self.writer.execute(f"SELECT oid FROM relation WHERE {wanted} ORDER BY oid")
         tables = [oid for (oid,) in found]
         own: list[int] = []
-        if self.definitions:
+        if stored:
             with self._covered("own_indexes"):
                 rows = self.session.rows("own_indexes")
                 own = sorted({row["oid"] for row in rows} - set(tables))
@@ -354,7 +358,7 @@ class Collector:
                 for start in range(0, len(oids), DEFINITIONS_BATCH):
                     part = ", ".join(map(str, oids[start : start + DEFINITIONS_BATCH]))
                     self.writer.insert("definition", self.session.rows(probe, oids=part))
-        if self.definitions:
+        if stored:
             with self._covered("definitions_of_others"):
                 self.writer.insert("definition", self.session.rows("definitions_of_others"))
 
@@ -362,6 +366,12 @@ class Collector:
         """Read the objects that depend on partitions, for the planner, and the configuration of
         pg_partman if it is installed.
         """
+        if self.scope < Scope.PLAN:
+            if "pending_detaches" in library.names(self.session.server):
+                with self._covered("pending_detaches"):
+                    rows = self.session.rows("pending_detaches")
+                    self.writer.insert("partition_fact", rows)
+            return
         with self._covered("partition_facts"):
             self.writer.insert("partition_fact", self.session.rows("partition_facts"))
         if self.session.server.classic_partitions:
@@ -645,7 +655,7 @@ def collect(
     *,
     timings: Iterable[Timing] = (),
     plan: Sequence[int] = (),
-    definitions: bool = True,
+    scope: Scope = Scope.STORED,
     clients: bool = False,
     files: FileChoice | None = None,
 ) -> Path:
@@ -653,8 +663,7 @@ def collect(
 
     timings: earlier measurements for the snapshot. plan: oids of tables whose planning is measured;
              the caller has checked them.
-    definitions: read all definitions that `check --baseline` needs; only useful if the snapshot is
-                 stored.
+    scope: for what the snapshot is used.
     clients: also time the catalog queries of other programs.
     files: which files are read.
 
@@ -667,7 +676,7 @@ def collect(
             writer,
             progress,
             plan,
-            definitions=definitions,
+            scope=scope,
             clients=clients,
             files=files,
         )

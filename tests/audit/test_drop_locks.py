@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from gpcatalog.audit.drop_locks import most_locks
+from gpcatalog.model.scope import Scope
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from gpcatalog.store.snapshot import Snapshot
@@ -39,8 +40,8 @@ def test_the_server_holds_as_many(
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute((GREENPLUM if greenplum else POSTGRES).encode())
         with connect(dsn) as session:
-            file = collect(session, tmp_path / "s.gpcatalog", definitions=True)
-            not_stored = collect(session, tmp_path / "n.gpcatalog", definitions=False)
+            file = collect(session, tmp_path / "s.gpcatalog", scope=Scope.STORED)
+            not_stored = collect(session, tmp_path / "n.gpcatalog", scope=Scope.REPORT)
         with conn.transaction():
             conn.execute("DROP TABLE t")
             held = conn.execute(

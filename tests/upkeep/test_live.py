@@ -18,6 +18,7 @@ from gpcatalog.audit import rules
 from gpcatalog.audit.build import build
 from gpcatalog.audit.report import Report
 from gpcatalog.migration import introspect
+from gpcatalog.model.scope import Scope
 from gpcatalog.planner import policy as policies
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
@@ -74,7 +75,7 @@ def night(
     year = Year(dsn, server_of(dsn), day or datetime.now(UTC).date(), shapes=())
     year.policy = policies.loads(rules)
     with connect(dsn) as session, tempfile.TemporaryDirectory() as folder:
-        path = collect(session, Path(folder) / "now.gpcatalog", definitions=False)
+        path = collect(session, Path(folder) / "now.gpcatalog", scope=Scope.PLAN)
         if meanwhile:
             made.execute(dsn, meanwhile)
         with Snapshot(path) as snapshot:
@@ -397,7 +398,7 @@ def test_nothing_to_do(pg_dsn: str, tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def audited(dsn: str) -> Report:
     with connect(dsn) as session, tempfile.TemporaryDirectory() as folder:
-        path = collect(session, Path(folder) / "now.gpcatalog", definitions=False)
+        path = collect(session, Path(folder) / "now.gpcatalog", scope=Scope.PLAN)
         with Snapshot(path) as snapshot:
             report = build(snapshot)
     return msgspec.structs.replace(report, findings=rules.run(report))

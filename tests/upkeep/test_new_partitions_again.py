@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpcatalog.model.scope import Scope
 from gpcatalog.planner import policy as policies
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
@@ -78,7 +79,7 @@ def test_parents_without_partitions_and_the_end_of_integers(pg_dsn: str, tmp_pat
     assert done.returncode == 0, done.stderr
     assert year.leaves()["numbers"] == 11
     with connect(dsn) as session:
-        path = collect(session, tmp_path / "now.gpcatalog", definitions=False)
+        path = collect(session, tmp_path / "now.gpcatalog", scope=Scope.PLAN)
     with Snapshot(path) as snapshot:
         prepared = upkeep.prepare(snapshot, policies.loads(ALL), None, every=True)
     assert [(u.name, "no partition that a new one can be like" in u.reason) for u in prepared.unplanned] == [("bare", True)]  # fmt: skip

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from gpcatalog.audit.partition_cover import partition_cover
+from gpcatalog.model.scope import Scope
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from gpcatalog.store.snapshot import Snapshot
@@ -133,7 +134,7 @@ def test_a_pending_detach(
     assert f"public.t is covered until {ahead}" in shown
     assert "DETACH PARTITION public.t_ahead FINALIZE" in shown
     with connect(dsn) as session:
-        path = collect(session, tmp_path / "pending.gpcatalog", definitions=False)
+        path = collect(session, tmp_path / "pending.gpcatalog", scope=Scope.PLAN)
     with Snapshot(path) as snapshot:
         audited = partition_cover(snapshot)
     assert audited is not None

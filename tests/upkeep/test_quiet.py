@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gpcatalog.model.scope import Scope
 from gpcatalog.planner import policy as policies
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
@@ -82,7 +83,7 @@ def test_a_role_that_cannot_see_files(pg_dsn: str, tmp_path: Path) -> None:
     daily(dsn, "t", 60)
     age_files(dsn, 10)
     with connect(dsn) as session:
-        path = collect(session, tmp_path / "now.gpcatalog", definitions=False)
+        path = collect(session, tmp_path / "now.gpcatalog", scope=Scope.PLAN)
     with (
         connect(re.sub(r"user=\w+", "user=upkeep_blind", dsn)) as blind,
         Snapshot(path) as snapshot,

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import psycopg
 
+from gpcatalog.model.scope import Scope
 from gpcatalog.planner import policy as policies
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
@@ -247,7 +248,7 @@ class Year:
             tempfile.TemporaryDirectory() as folder,
             connect(self.dsn) as session,
         ):
-            path = collect(session, Path(folder) / "now.gpcatalog", definitions=False)
+            path = collect(session, Path(folder) / "now.gpcatalog", scope=Scope.PLAN)
             with Snapshot(path) as snapshot:
                 begun = time.perf_counter()
                 prepared = upkeep.prepare(snapshot, self.policy, upkeep.today_of(day.isoformat()))
