@@ -179,8 +179,9 @@ def _occupied_names(
 ) -> set[tuple[str, str]]:
     """(schema, name) that operations need, but that relations outside of the table already have."""
     table = live.table
-    own = {r.name for r in table.relations.values()} | live.names_of_indexes
-    needed = {n for o in operations for n in o.names() if n[1] not in own}
+    own = {(r.schema, r.name) for r in table.relations.values()}
+    own |= {(table.relations[oid].schema, i.name) for oid, of in table.indexes.items() for i in of}
+    needed = {n for o in operations for n in o.names()} - own
     if not needed:
         return set()
     names, schemas = (sorted({n[at] for n in needed}) for at in (1, 0))

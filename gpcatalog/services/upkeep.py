@@ -222,6 +222,29 @@ def _too_large(work: TableMigration, steps: list[Step], most: int) -> tuple[set[
     ]
 
 
+def _same_name_twice(work: TableMigration, claimed: set[tuple[str, str]]) -> list[RefusedStep]:
+    """Remove detached partitions whose new schema gets one of the same name from another table in
+    the same night; return them as refused. claimed: names of earlier tables, which are added to.
+    """
+    from gpcatalog.migration.operations import RefusedStep
+    from gpcatalog.migration.steps.retire import DetachPartitions
+    from gpcatalog.model.names import qualified
+
+    root = work.context.root
+    table, refused = qualified(root.schema, root.name), []
+    for o in list(work.forward):
+        if not isinstance(o, DetachPartitions):
+            continue
+        twice = sorted(claimed & set(o.names()))
+        if twice:
+            work.forward.remove(o)
+            reason = f"another table detaches {qualified(*twice[0])} in the same night: rename one"
+            refused.append(RefusedStep(o.id, table, "retire", reason))
+        else:
+            claimed |= set(o.names())
+    return refused
+
+
 @dataclass(kw_only=True)
 class _Work:
     """The part of a night that is possible on the live tables. impossible: sentences about merges
@@ -251,6 +274,7 @@ def _translated(
     places = found.planned.places
     impossible = set(found.planned.impossible)
     probe_rows = ByTable([session], found.planned.steps).rows
+    claimed: set[tuple[str, str]] = set()
     for oid, line in found.planned.steps.items():
         t = names[oid]
         notify(f"reading {t.schema}.{t.name}")
@@ -270,6 +294,7 @@ def _translated(
             found.refused.append(translation)
             impossible |= {places[s.id] for s in line if s.id in places}
             continue
+        translation.refused += _same_name_twice(translation, claimed)
         found.refused += translation.refused
         if (
             session.server.greenplum

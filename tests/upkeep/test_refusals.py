@@ -38,6 +38,58 @@ def test_a_name_that_is_in_use(fixture: str, request: pytest.FixtureRequest) -> 
     assert year.leaves()["t"] == 10
 
 
+DETACH = """
+[default]
+automatic_maintenance = true
+premake = "1d"
+hot_days = 3
+keep = "5d"
+retention = "detach"
+retention_schema = "archive"
+"""
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_a_name_that_is_in_use_where_partitions_are_moved(
+    fixture: str, request: pytest.FixtureRequest
+) -> None:
+    """The script has no step that would fail because of it; the other partitions are moved."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_archived_name")
+    made.execute(dsn, "CREATE SCHEMA archive", "CREATE SCHEMA s")
+    daily(dsn, "t", 10)
+    daily(dsn, "s.t", 10)
+    oldest = [
+        name
+        for (name,) in made.fetch(
+            dsn,
+            "SELECT c.relname FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid WHERE"
+            " c.relnamespace = 's'::regnamespace::oid ORDER BY c.oid"
+            if fixture != "gp6_dsn"
+            else "SELECT partitiontablename FROM pg_partitions WHERE schemaname = 's' ORDER BY"
+            " partitionposition",
+        )
+    ]
+    made.execute(
+        dsn,
+        f"CREATE VIEW archive.{oldest[0]} AS SELECT 1 AS x",
+        f"CREATE INDEX taken_i ON {oldest[1]} (v)",
+        "CREATE TABLE archive.other (v int)",
+        "CREATE INDEX taken_i ON archive.other (v)",
+    )
+    year, text = night(dsn, DETACH)
+    why = "\n".join(year.errors)
+    assert f"a relation named archive.{oldest[0]} exists already" in why
+    assert "a relation named archive.taken_i exists already" in why
+    assert f"another table detaches archive.{oldest[2]} in the same night" in why
+    done = year.run(text)
+    assert done.returncode == 3, done.stderr
+    assert all("rename" in detail for _, detail in made.fetch(dsn, FAILED))
+    moved = made.fetch(
+        dsn, "SELECT tablename FROM pg_tables WHERE schemaname = 'archive' ORDER BY 1"
+    )
+    assert [name for (name,) in moved] == sorted(["other", *oldest[1:4]])
+
+
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
 def test_rows_in_the_default_partition_are_reported(
     fixture: str, request: pytest.FixtureRequest

@@ -4,6 +4,7 @@ with their rows after two consents.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gpcatalog.migration.introspect import ProbeRunner, Relation
@@ -85,10 +86,12 @@ class DetachPartitions(PartitionOperation):
 
     stages: Greenplum 6: for each partition, the empty table that replaces it until it is dropped
     schema: new schema; empty: they stay in their schema
+    moved: names of their tables and indexes, if they are moved
     """
 
     stages: tuple[StagingTable, ...]
     schema: str
+    moved: tuple[str, ...] = ()
 
     def summary(self) -> str:
         return f"detach {plural(len(self.gone), 'partition')}"
@@ -98,6 +101,9 @@ class DetachPartitions(PartitionOperation):
 
     def allows_publications(self) -> bool:
         return True
+
+    def names(self) -> list[tuple[str, str]]:
+        return [(self.schema, name) for name in self.moved]
 
     def drops(self, *, classic: bool) -> list[Relation]:
         return []
@@ -222,8 +228,20 @@ def _translate(live: LiveTable, step: Retire, run_probe: ProbeRunner) -> Transla
             )
         digest = live.digest(step)
         stages = tuple(live.as_it_was(f"gpu_{digest}_{n}", u, u) for n, u in enumerate(units, 1))
-    operation = DetachPartitions(**common, stages=stages, schema=step.schema)  # type: ignore[arg-type]
+    operation = DetachPartitions(
+        **common,  # type: ignore[arg-type]
+        stages=stages,
+        schema=step.schema,
+        moved=tuple(_moved(live, units)) if step.schema else (),
+    )
     return [(operation, None)]
+
+
+def _moved(live: LiveTable, units: list[Relation]) -> Iterator[str]:
+    """Names of partitions and of their indexes. SET SCHEMA leaves what is below them."""
+    for u in units:
+        yield u.name
+        yield from (i.name for i in live.table.indexes.get(u.oid, ()))
 
 
 register(
