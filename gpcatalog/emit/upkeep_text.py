@@ -8,6 +8,7 @@ from rich.padding import Padding
 from gpcatalog.emit.terminal import heading, table, text
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, duration, plural, size
+from gpcatalog.planner.grid import GRAINS
 from gpcatalog.upkeep.result import (
     ANNOUNCED_DAYS,
     Adoption,
@@ -89,7 +90,9 @@ def policy_text(found: Adoption) -> str:
                 f"premake = {t.premake_days:g}  # partitions after the newest one with rows"
             )
         else:
-            lines += [f'grain = "{t.grain}"', f'premake = "{t.premake_days:g}d"']
+            if t.grain in GRAINS:  # other ranges are continued without a rule
+                lines.append(f'grain = "{t.grain}"')
+            lines.append(f'premake = "{t.premake_days:g}d"')
         if t.time_zone:
             lines.append(f"time_zone = {_quoted(t.time_zone)}")
         lines += [f"name = {_quoted(t.template)}", 'retention = "none"', ""]

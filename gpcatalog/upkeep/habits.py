@@ -21,6 +21,7 @@ from gpcatalog.planner.sets.roots import Root
 from gpcatalog.planner.time_key import TimeKey
 from gpcatalog.upkeep import naming
 from gpcatalog.upkeep.partitions import Partition, PartitionSet, RawPartition, RawSet
+from gpcatalog.upkeep.spacing import Spacing, equal_distances
 
 NEWEST = 12  # partitions whose grain and names are compared
 AGREE = 10 / 12  # share of them that must agree
@@ -35,12 +36,12 @@ class UnclearHabits(Exception):
 class Habits:
     """Common properties of the partitions of a table.
 
-    grain: of new partitions; newest: number of partitions that were compared
+    spacing: of new partitions; newest: number of partitions that were compared
     evidence: sentences
     """
 
     key: TimeKey
-    grain: Grain
+    spacing: Spacing
     template: naming.NameTemplate
     newest: int
     evidence: tuple[str, ...]
@@ -230,17 +231,24 @@ def _newest(sets: Sequence[PartitionSet]) -> list[tuple[str, Partition]]:
     return [(best.parent_name, p) for p in parts[-NEWEST:]]
 
 
-def _grain(newest: Sequence[Partition], policy: ResolvedPolicy) -> tuple[Grain, str]:
-    """The grain of new partitions, and a sentence on how it was found. Raises Unclear."""
+def _spacing(
+    newest: Sequence[Partition], policy: ResolvedPolicy, *, listed: bool
+) -> tuple[Spacing, str]:
+    """The spacing of new partitions, and a sentence on how it was found. Raises Unclear."""
     grains = [grain_of(p.low, p.high) for p in newest]
     usual, number = Counter(grains).most_common(1)[0] if grains else (None, 0)
     if policy.grain is not None:
         grain = Grain(policy.grain)
         agree = sum(g is grain for g in grains)
-        return grain, f"grain {grain.word} by the policy; {agree} of {len(grains)} newest have it"
+        why = f"grain {grain.word} by the policy; {agree} of {len(grains)} newest have it"
+        return Spacing(grain), why
     if len(newest) < 2:
         raise UnclearHabits(f"it has {plural(len(newest), 'partition')} with both ends: set grain")
     if usual is None or number < AGREE * len(grains):
+        equal = None if listed else equal_distances(newest, AGREE)
+        if equal is not None:
+            number = sum(map(equal.matches, newest))
+            return equal, f"ranges of {equal.word}: {number} of its newest {len(grains)} partitions"
         found = ", ".join(
             f"{n} {g.word if g is not None else 'of other lengths'}"
             for g, n in Counter(grains).most_common()
@@ -248,7 +256,7 @@ def _grain(newest: Sequence[Partition], policy: ResolvedPolicy) -> tuple[Grain, 
         raise UnclearHabits(
             f"its newest {len(grains)} partitions do not agree on a grain ({found}): set grain"
         )
-    return usual, f"grain {usual.word}: {number} of its newest {len(grains)} partitions"
+    return Spacing(usual), f"grain {usual.word}: {number} of its newest {len(grains)} partitions"
 
 
 NAMES_COMPARED = 40  # successive partitions
@@ -258,13 +266,14 @@ def _refuse_same_names(
     template: naming.NameTemplate,
     name_format: str,
     newest: Sequence[tuple[str, Partition]],
-    grain: Grain,
+    spacing: Spacing,
     key: TimeKey,
 ) -> None:
-    """Raise Unclear if the template gives several successive partitions of this grain one name."""
+    """Raise Unclear if the template gives several successive partitions one name."""
     parent, last = newest[-1] if newest else ("", None)
-    cell = time_key.cell_of(grain, 0 if last is None else last.low)
-    starts = [grid.cell_start(grain, cell + n) for n in range(NAMES_COMPARED + 1)]
+    starts = [spacing.start(0 if last is None else last.low)]
+    while len(starts) <= NAMES_COMPARED:
+        starts.append(spacing.end(starts[-1]))
     try:
         cells = [(key.moment(a), key.moment(b)) for a, b in pairwise(starts)]
     except OverflowError:  # after the year 9999
@@ -273,14 +282,14 @@ def _refuse_same_names(
     if found is not None:
         name, first, second = found
         raise UnclearHabits(
-            f"the name {name_format} of the policy is {name} for several partitions of grain"
-            f" {grain.word}, for example those from {first} and {second}"
+            f"the name {name_format} of the policy is {name} for several partitions of"
+            f" {'grain ' if spacing.calendar else ''}{spacing.word}, for example those from {first} and {second}"
         )
 
 
 def _template(
     newest: Sequence[tuple[str, Partition]],
-    grain: Grain,
+    spacing: Spacing,
     name_format: str,
     key: TimeKey,
     *,
@@ -299,7 +308,7 @@ def _template(
             else f"{naming.TABLE}_{name_format}"
         )
         template = naming.NameTemplate(text)
-        _refuse_same_names(template, name_format, newest, grain, key)
+        _refuse_same_names(template, name_format, newest, spacing, key)
         return template, f"names {text} by the policy"
     names = [
         (
@@ -309,11 +318,12 @@ def _template(
             key.moment(p.high),
         )
         for parent, p in newest
-        if grain_of(p.low, p.high) is grain and (p.label or not classic)
+        if spacing.matches(p) and (p.label or not classic)
     ]
     found, agree = naming.infer(names, classic=classic)
     if found is None:
-        found = naming.default_template(None if key.width else grain, classic=classic)
+        form = None if key.width else spacing.date_format
+        found = naming.default_template(form, classic=classic)
         return found, f"names {found.text}, as the names of its partitions follow no template"
     return found, f"names {found.text}: {agree} of its newest {len(names)} partitions"
 
@@ -382,14 +392,14 @@ def habits(
     sets = localized(raw, key)
     newest = _newest(sets)
     if key.width:
-        grain, why = Grain.DAY, ""
+        spacing, why = Spacing(Grain.DAY), ""
     else:
-        grain, why = _grain([p for _, p in newest], policy)
-    if grain < key.finest:
-        raise UnclearHabits(f"grain {grain.word} is finer than its key can say")
-    template, names = _template(newest, grain, policy.name, key, classic=classic)
+        spacing, why = _spacing([p for _, p in newest], policy, listed=listed is not None)
+    if spacing.grain < key.finest:
+        raise UnclearHabits(f"grain {spacing.grain.word} is finer than its key can say")
+    template, names = _template(newest, spacing, policy.name, key, classic=classic)
     evidence = tuple(x for x in (key_evidence, why, names) if x)
     return (
-        Habits(key=key, grain=grain, template=template, newest=len(newest), evidence=evidence),
+        Habits(key=key, spacing=spacing, template=template, newest=len(newest), evidence=evidence),
         sets,
     )

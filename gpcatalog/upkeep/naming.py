@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpcatalog.model.names import NAMEDATALEN, cut
-from gpcatalog.planner.grid import Grain
 
 TABLE = "{table}"
 _FORMATS = (
@@ -33,14 +32,6 @@ _FORMATS = (
     "%Y_q%Q",
     "%Y",
 )
-_DEFAULTS = {
-    Grain.HOUR: "%Y%m%d%H",
-    Grain.DAY: "%Y%m%d",
-    Grain.WEEK: "%Gw%V",
-    Grain.MONTH: "%Y%m",
-    Grain.QUARTER: "%Yq%Q",
-    Grain.YEAR: "%Y",
-}
 LAST = "last:"  # before a date format: of the last day of the partition
 NUMBERS = ("low", "high", "last")  # of plain numbers: start, end, last number
 _LAST_FORMATS = tuple(LAST + form for form in _FORMATS)
@@ -145,13 +136,13 @@ def same_name(
     return None
 
 
-def default_template(grain: Grain | None, *, classic: bool) -> NameTemplate:
+def default_template(form: str | None, *, classic: bool) -> NameTemplate:
     """The template for tables whose partition names follow none.
 
-    grain: None for plain numbers; classic: Greenplum 6, where the server makes the relation name
+    form: strftime format; None for plain numbers; classic: Greenplum 6, where the server makes the relation name
            from the partition name
     """
-    body = "p{low}" if grain is None else f"p{{{_DEFAULTS[grain]}}}"
+    body = "p{low}" if form is None else f"p{{{form}}}"
     return NameTemplate(body if classic else f"{TABLE}_{body}")
 
 

@@ -18,10 +18,11 @@ from gpcatalog.model.quantity import plural
 from gpcatalog.planner import grid
 from gpcatalog.planner.calendar_age import moment_before
 from gpcatalog.planner.grid import Grain
-from gpcatalog.planner.time_key import TimeKey, cell_of, is_start
+from gpcatalog.planner.time_key import TimeKey, cell_of
 from gpcatalog.upkeep.naming import NameTemplate
 from gpcatalog.upkeep.partitions import Partition, PartitionSet
 from gpcatalog.upkeep.rules import ANNOUNCED, NightLimits, TableRules
+from gpcatalog.upkeep.spacing import Spacing
 
 Place = tuple[int, int, int]
 """A merge: OID of the parent, start and end in local time."""
@@ -188,13 +189,12 @@ def cover_end(parts: Sequence[Partition], now: int) -> int:
     return gaps[0][0] if gaps else OPEN_HIGH
 
 
-def _cells(grain: Grain, low: int, high: int) -> Iterator[tuple[int, int]]:
-    """Divide a range at the starts of calendar cells."""
-    cell = cell_of(grain, low)
+def _cells(spacing: Spacing, low: int, high: int) -> Iterator[tuple[int, int]]:
+    """Divide a range at the boundaries of partitions."""
     while low < high:
-        end = min(grid.cell_start(grain, cell + 1), high)
+        end = min(spacing.end(low), high)
         yield low, end
-        low, cell = end, cell + 1
+        low = end
 
 
 def night(
@@ -228,16 +228,11 @@ def night(
 
 
 def _likes(t: TableState, s: PartitionSet) -> Partition | None:
-    """The newest partition that new ones can be created like: one of the same grain, if there
-    is one.
+    """The newest partition that new ones can be created like: one between the usual
+    boundaries, if there is one.
     """
     usable = [p for p in s.parts if p.closed and p.movable and p.leaves]
-    exact = [
-        p
-        for p in usable
-        if grid.cell_start(t.rules.grain, cell_of(t.rules.grain, p.low)) == p.low
-        and grid.cell_start(t.rules.grain, cell_of(t.rules.grain, p.low) + 1) == p.high
-    ]
+    exact = [p for p in usable if t.rules.spacing.matches(p)]
     return exact[-1] if exact else usable[-1] if usable else None
 
 
@@ -275,7 +270,7 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
             found.create.append(Create(table=t.oid, parent=s.parent, like=like, new=new, why=why))
     if past and not t.rules.fill_gaps:
         text = (
-            f"{len(past)} {'' if t.key.width else t.rules.grain.word + ' '}ranges of the past below"
+            f"{len(past)} {'' if t.key.width else t.rules.spacing.word + ' '}ranges of the past below"
             f" {s.parent_name} have no partition; the first begins {t.key.shown(past[0][0])}"
         )
         found.notes.append(Note(table=t.oid, what="gap", text=text))
@@ -290,20 +285,25 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
 
 def _other_boundaries(t: TableState, s: PartitionSet, first: tuple[int, int]) -> list[Note]:
     """A note if the partition before the first new one, or the first new one itself, is not bounded
-    by the calendar cells of the grain: from now on, the table has other boundaries.
+    as later ones are: from now on, the table has other boundaries.
     """
     before = [p for p in s.parts if p.closed and p.high <= first[0]]
     if t.key.width or t.key.listed or not before:
         return []
-    odd, grain = before[-1], t.rules.grain
-    if all(is_start(grain, at) for at in (odd.low, odd.high)):
-        if is_start(grain, first[1]):
+    odd, spacing = before[-1], t.rules.spacing
+    if all(map(spacing.is_boundary, (odd.low, odd.high))):
+        if spacing.is_boundary(first[1]):
             return []
         odd = next((p for p in s.parts if p.low >= first[1]), odd)  # it ends the first new one
-    cell = cell_of(grain, first[1]) + (not is_start(grain, first[1]))
-    begin, end = (grid.cell_start(grain, cell + n) for n in (0, 1))
+    begin = first[1] if spacing.is_boundary(first[1]) else spacing.end(first[1])
+    end = spacing.end(begin)
+    usual = (
+        f"partitions of grain {spacing.word} begin {_BEGINNINGS[spacing.grain]}"
+        if spacing.calendar
+        else f"most partitions have ranges of {spacing.word}"
+    )
     text = (
-        f"partitions of grain {grain.word} begin {_BEGINNINGS[grain]}, {odd.name} has other"
+        f"{usual}, {odd.name} has other"
         f" boundaries ({t.key.shown(odd.low)} to {t.key.shown(odd.high)}): the first new one is from"
         f" {t.key.shown(first[0])} to {t.key.shown(first[1])}, later ones are like"
         f" {t.key.shown(begin)} to {t.key.shown(end)}. To keep the old boundaries, set"
@@ -343,31 +343,31 @@ def _gaps(t: TableState, s: PartitionSet, now: int) -> list[tuple[int, int]]:
     """Ranges of the past without a partition, after the start of the first partition and within
     `keep`.
     """
-    grain, past = t.rules.grain, _past(t, now)
-    today = grid.cell_start(grain, cell_of(grain, now))
+    spacing, past = t.rules.spacing, _past(t, now)
+    today = spacing.start(now)
     begin = min((p.low for p in s.parts if p.low > MINUS_INFINITY), default=today)
     if begin >= today:
         return []
-    found = [c for gap in uncovered(s.taken, begin, today) for c in _cells(grain, *gap)]
+    found = [c for gap in uncovered(s.taken, begin, today) for c in _cells(spacing, *gap)]
     # a partition past its retention would be removed again
     return found if past is None else [c for c in found if c[1] > past]
 
 
 def _premake_end(t: TableState, now: int) -> int:
     """Where the cover ends after partitions were created. now: local time."""
-    return grid.cell_start(t.rules.grain, cell_of(t.rules.grain, now + t.rules.premake - 1) + 1)
+    return t.rules.spacing.end(now + t.rules.premake - 1)
 
 
 def _missing_ranges(
     t: TableState, s: PartitionSet, now: int, past: list[tuple[int, int]]
 ) -> Iterator[tuple[str, list[tuple[int, int]]]]:
     """Ranges that need a partition, by reason."""
-    grain, rules = t.rules.grain, t.rules
-    today = grid.cell_start(grain, cell_of(grain, now))
+    rules = t.rules
+    today = rules.spacing.start(now)
     last = _premake_end(t, now)
     if cover_end(s.parts, now) < now + rules.least:
         # divided at today, so that new partitions do not reach into a gap of the past
-        cells = (c for gap in uncovered(s.taken, today, last) for c in _cells(grain, *gap))
+        cells = (c for gap in uncovered(s.taken, today, last) for c in _cells(rules.spacing, *gap))
         yield "premake", list(itertools.islice(cells, MOST_COUNTED + 1))
     if rules.fill_gaps:
         yield "gap", past
@@ -514,8 +514,16 @@ def _due_merges(
     # The other partitions of their cell are not merged either.
     announced = to_be_announced(t, s, now)
     merged: set[int] = set()
+    # the same applies to cells in which a gap is filled tonight: they are merged once, later
+    filled = [
+        (n.low, n.high)
+        for c in found.create
+        if c.why == "gap" and (c.table, c.parent) == (t.oid, s.parent)
+        for n in c.new
+    ]
     for grain, age in t.rules.rollups:
-        leaving = {cell_of(grain, at) for p in announced for at in (p.low, p.high - 1)}
+        spans = [*((p.low, p.high) for p in announced), *filled]
+        leaving = {cell_of(grain, at) for low, high in spans for at in (low, high - 1)}
         runs: dict[int, list[list[Partition]]] = {}
         for p in s.parts:
             if not p.closed or not p.movable or p.low in past or p.low in merged:

@@ -10,6 +10,7 @@ from gpcatalog.planner.grid import Grain
 from gpcatalog.planner.policy import Policy, ResolvedPolicy, Upkeep, check_zone, seconds, size
 from gpcatalog.upkeep import naming
 from gpcatalog.upkeep.habits import Habits
+from gpcatalog.upkeep.spacing import Spacing
 
 # how long before a drop it is announced; upkeep.part of the journal has the same value
 ANNOUNCED = 7 * DAY
@@ -41,7 +42,7 @@ class TableRules:
     unmoved: why rows of default partitions are not moved, although the policy requires it
     """
 
-    grain: Grain
+    spacing: Spacing
     premake: int
     batch: int
     rollups: tuple[tuple[Grain, int], ...]
@@ -132,11 +133,12 @@ def rules_of(
              the cover at a time
     Lists and plain numbers are not merged: `gpcatalog plan` does that.
     """
-    grain, key = habits.grain, habits.key
+    spacing, key = habits.spacing, habits.key
+    grain = spacing.grain
     premake = policy.premake if policy.premake is not None else PREMAKE_DAYS[grain]
     batch = policy.premake_batch
     if batch is None:
-        batch = premake / 2 if classic else min(grain.days, premake)
+        batch = premake / 2 if classic else min(spacing.days, premake)
     keep = policy.keep_partitions if key.width else policy.keep
     coarsest = Grain(policy.retention_unit) if policy.retention_unit is not None else Grain.YEAR
     rollups = tuple(
@@ -145,7 +147,7 @@ def rules_of(
         if policy.grains_named and grain < g <= coarsest and not (key.width or key.listed)
     )
     return TableRules(
-        grain=grain,
+        spacing=spacing,
         premake=round(premake * DAY),
         batch=round(batch * DAY),
         rollups=rollups,

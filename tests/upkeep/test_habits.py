@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from gpcatalog.planner.sets.roots import Key, Root
 from gpcatalog.planner.time_key import TimeKey, micros
 from gpcatalog.upkeep import habits, lists, naming, rules
 from gpcatalog.upkeep.partitions import RawPartition, RawSet
+from gpcatalog.upkeep.spacing import Spacing
 
 NOW = micros(datetime(2026, 11, 25, 3))
 
@@ -104,7 +106,7 @@ def test_clocks_that_skip_midnight() -> None:
     """In Cairo, summer time starts at midnight: that day has no 00:00, but upkeep creates its partition."""
     spans = days(datetime(2026, 4, 1), 60, "Africa/Cairo")
     found = habits_of(Family.TIMESTAMPTZ, spans, time_zone="Africa/Cairo")
-    assert found.grain is Grain.DAY
+    assert found.spacing.grain is Grain.DAY
     key = found.key
     assert all(key.cut(low) % DAY == 0 for low, _ in spans)
     assert [key.axis(key.cut(low)) for low, _ in spans] == [low for low, _ in spans]
@@ -115,7 +117,7 @@ def test_clocks_that_skip_midnight() -> None:
 )
 def test_time_zones(zone: str) -> None:
     found = habits_of(Family.TIMESTAMPTZ, days(datetime(2026, 1, 1), 360, zone))
-    assert found.grain is Grain.DAY
+    assert found.spacing.grain is Grain.DAY
     mine, other = (TimeKey(family=Family.TIMESTAMPTZ, zone=z) for z in (zone, found.key.zone))
     ahead = [micros(datetime(2026, 12, 1)) + n * DAY for n in range(400)]
     assert [mine.axis(at) for at in ahead] == [other.axis(at) for at in ahead]
@@ -143,7 +145,7 @@ def test_a_partition_far_away_does_not_count() -> None:
     far = (usual[-1][1] + 13 * DAY, usual[-1][1] + 14 * DAY)
     for strays in ([year], [month, year], [far]):
         found = habits_of(Family.DATE, [*usual, *strays])
-        assert (found.grain, found.newest) == (Grain.DAY, 12), strays
+        assert (found.spacing.grain, found.newest) == (Grain.DAY, 12), strays
         assert "12 of its newest 12" in found.evidence[0]
     assert "grain day: 3 of its newest 3" in habits_of(Family.DATE, [*usual[-2:], near]).evidence[0]
     assert "grain day: 2 of its newest 2" in habits_of(Family.DATE, [*usual[-2:], far]).evidence[0]
@@ -167,22 +169,101 @@ def test_ten_of_twelve_agree() -> None:
 def test_grains() -> None:
     begin = micros(datetime(2026, 1, 1))
     daily = [(begin + n * DAY, begin + (n + 1) * DAY) for n in range(30)]
-    assert habits_of(Family.DATE, daily).grain is Grain.DAY
+    assert habits_of(Family.DATE, daily).spacing.grain is Grain.DAY
     # two merged months before them, and one stray partition in the far future
     stray = begin + 4000 * DAY
     merged = [(begin - 31 * DAY, begin), *daily, (stray, stray + DAY)]
-    assert habits_of(Family.DATE, merged).grain is Grain.DAY
+    assert habits_of(Family.DATE, merged).spacing.grain is Grain.DAY
     mixed = [
         *daily[:5],
         *((begin + (5 + 2 * n) * DAY, begin + (7 + 2 * n) * DAY) for n in range(7)),
     ]
     with pytest.raises(habits.UnclearHabits, match=r"do not agree on a grain .*: set grain"):
         habits_of(Family.DATE, mixed)
-    assert habits_of(Family.DATE, mixed, grain="day").grain is Grain.DAY
+    assert habits_of(Family.DATE, mixed, grain="day").spacing.grain is Grain.DAY
     with pytest.raises(habits.UnclearHabits, match="1 partition with both ends: set grain"):
         habits_of(Family.DATE, daily[:1])
     with pytest.raises(habits.UnclearHabits, match="finer than its key"):
         habits_of(Family.DATE, daily, grain="hour")
+
+
+def months_from(begin: datetime, months: int, number: int) -> list[tuple[int, int]]:
+    """Consecutive ranges of so many months."""
+    at = [begin.year * 12 + begin.month - 1 + months * n for n in range(number + 1)]
+    return list(pairwise(micros(begin.replace(year=m // 12, month=m % 12 + 1)) for m in at))
+
+
+@pytest.mark.parametrize(
+    ("spans", "word", "after", "name"),
+    [
+        # 2026-09-08 is a Tuesday
+        (
+            [(n, n + 7 * DAY) for n in range(micros(datetime(2026, 9, 8)), micros(datetime(2026, 12, 1)), 7 * DAY)],
+            "7 days",
+            (datetime(2026, 12, 1), datetime(2026, 12, 8)),
+            "%Y%m%d",
+        ),
+        (
+            [(n, n + 10 * DAY) for n in range(micros(datetime(2026, 8, 8)), micros(datetime(2026, 11, 26)), 10 * DAY)],
+            "10 days",
+            (datetime(2026, 11, 26), datetime(2026, 12, 6)),
+            "%Y%m%d",
+        ),
+        (
+            months_from(datetime(2023, 7, 1), 6, 7),
+            "6 months",
+            (datetime(2027, 1, 1), datetime(2027, 7, 1)),
+            "%Y%m",
+        ),
+        (
+            months_from(datetime(2020, 4, 1), 12, 7),
+            "1 year",
+            (datetime(2027, 4, 1), datetime(2028, 4, 1)),
+            "%Y%m",
+        ),
+        (
+            months_from(datetime(2026, 2, 15), 1, 10),
+            "1 month",
+            (datetime(2026, 12, 15), datetime(2027, 1, 15)),
+            "%Y%m%d",
+        ),
+    ],
+    ids=["weeks", "ten-days", "half-years", "fiscal-years", "middle-of-month"],
+)  # fmt: skip
+def test_equal_ranges(
+    spans: list[tuple[int, int]], word: str, after: tuple[datetime, datetime], name: str
+) -> None:
+    """Ranges that are no calendar cells are continued where they end; two do not show a distance."""
+    found = habits_of(Family.DATE, spans)
+    spacing = found.spacing
+    assert spacing.word == word
+    assert found.template.text.endswith(f"p{{{name}}}")
+    assert (
+        found.evidence[0]
+        == f"ranges of {word}: {len(spans[-12:])} of its newest {len(spans[-12:])} partitions"
+    )
+    assert all(spacing.start(low) == low and spacing.end(low) == high for low, high in spans)
+    assert all(
+        spacing.start(high - 1) == low and spacing.end(high - 1) == high for low, high in spans
+    )
+    assert (spans[-1][1], spacing.end(spans[-1][1])) == tuple(map(micros, after))
+    with pytest.raises(habits.UnclearHabits, match="do not agree on a grain"):
+        habits_of(Family.DATE, spans[:2])
+    if len(spans) >= 12:  # two of the newest twelve differ
+        odd = [*spans[:-1], (spans[-1][0], spans[-1][0] + DAY), (spans[-1][0] + DAY, spans[-1][1])]
+        assert habits_of(Family.DATE, odd).spacing.word == word
+
+
+def test_equal_ranges_of_hours() -> None:
+    begin = micros(datetime(2026, 10, 1, 3))
+    for width, word, name in (
+        (6 * HOUR, "6 hours", "%Y%m%d%H"),
+        (HOUR // 4, "15 minutes", "%Y%m%d%H%M"),
+    ):
+        spans = [(begin + n * width, begin + (n + 1) * width) for n in range(30)]
+        found = habits_of(Family.TIMESTAMP, spans)
+        assert (found.spacing.word, found.spacing.end(spans[-1][1])) == (word, spans[-1][1] + width)
+        assert found.template.text.endswith(f"p{{{name}}}")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +275,7 @@ def test_grains() -> None:
 )
 def test_numbers_that_are_dates(low: list[int], high: list[int], digits: int, grain: Grain) -> None:
     found = habits_of(Family.INTEGER, list(zip(low, high, strict=True)))
-    assert (found.key.digits, found.grain) == (digits, grain)
+    assert (found.key.digits, found.spacing.grain) == (digits, grain)
 
 
 def numbers(spans: list[tuple[int, int]], filled: list[bool | None] | None = None) -> habits.Habits:
@@ -230,7 +311,7 @@ def test_plain_numbers() -> None:
     assert key.now(NOW) // DAY == 2
     assert key.now(NOW) == key.now(0) == key.local(1600) - 1
     assert (key.text(3 * DAY), key.shown(3 * DAY)) == ("1600", "1600")
-    assert found.grain is Grain.DAY
+    assert found.spacing.grain is Grain.DAY
     assert found.template.text == "{table}_p{low}"
     assert found.template.name("t", key.moment(7 * DAY), key.moment(8 * DAY)) == "t_p3600"
     assert found.evidence[0].startswith("500 numbers a partition: 6 of its newest 6 partitions")
@@ -572,7 +653,7 @@ def test_limits_at_their_ends() -> None:
 
 def test_premake_of_zero_is_reported() -> None:
     found = habits.Habits(
-        key=TimeKey(family=Family.DATE), grain=Grain.DAY, template=naming.default_template(Grain.DAY, classic=False),
+        key=TimeKey(family=Family.DATE), spacing=Spacing(Grain.DAY), template=naming.default_template("%Y%m%d", classic=False),
         newest=12, evidence=(),
     )  # fmt: skip
     for text, reported in (("premake = 0", True), ("premake = 1", False)):

@@ -122,7 +122,7 @@ def test_a_name_that_several_partitions_would_have(name: str, grain: Grain) -> N
 def test_names_that_differ() -> None:
     spans = days(datetime(2026, 11, 1), 20)
     for name in ("{%Y%m%d}", "{last:%Y_%m_%d}", "{%Y}_{%j}", "{%m%d}", "x{%Y%m%d%H}"):
-        assert habits_of(Family.DATE, spans, name=name).grain is Grain.DAY
+        assert habits_of(Family.DATE, spans, name=name).spacing.grain is Grain.DAY
     # a prefix that leaves no space for the date
     with pytest.raises(habits.UnclearHabits, match="for several partitions"):
         habits_of(Family.DATE, spans, name="x" * 70 + "{%Y%m%d}")
