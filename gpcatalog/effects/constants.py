@@ -75,6 +75,11 @@ _KINDS = {name: kind for kind, names in _TYPES.items() for name in names.split()
 _PATTERN = re.compile(r'YYYY|YY|MM|DD|HH24|MI|SS|"[^"]*"|[^A-Za-z"]')
 
 
+def field_key(name: str, column: str) -> str:
+    """The name in `Constants.known` of a field of a record, or of a column of an item of FROM."""
+    return f"{name}\0{column}"
+
+
 def kind_of(type_name: str) -> str:
     """The kind of the values of a type; "" for types that are not supported.
 
@@ -154,6 +159,21 @@ def shown(value: Value) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     raise Unknown("text of a value")
+
+
+def literal_of(value: Value) -> exp.Expression:
+    """The expression whose value this is. Raises Unknown."""
+    if value is None or isinstance(value, bool):
+        return exp.Null() if value is None else exp.Boolean(this=value)
+    if isinstance(value, int):
+        number = exp.Literal.number(abs(value))
+        return exp.Neg(this=number) if value < 0 else number
+    if isinstance(value, date):
+        kind = exp.DType.TIMESTAMP if isinstance(value, datetime) else exp.DType.DATE
+        return exp.Cast(this=exp.Literal.string(shown(value)), to=exp.DataType(this=kind))
+    if isinstance(value, str) and not isinstance(value, SomeName):
+        return exp.Literal.string(value)
+    raise Unknown("value without a literal")
 
 
 def quoted(name: str) -> str:
@@ -261,7 +281,103 @@ def _make_date(given: Sequence[Value]) -> date:
     return date(year, month, day)
 
 
+def _text(value: Value) -> str:
+    """A text argument, without the name of a role or database. Raises Unknown."""
+    if not isinstance(value, str) or isinstance(value, SomeName):
+        raise Unknown("argument that is no text")
+    return value
+
+
+def _changed_case(given: Sequence[Value], change: Callable[[str], str]) -> str:
+    (value,) = given
+    if not _text(value).isascii():  # depends on the locale
+        raise Unknown("upper and lower case")
+    return change(_text(value))
+
+
+def _replaced(given: Sequence[Value]) -> str:
+    text, old, new = map(_text, given)
+    return text.replace(old, new) if old else text
+
+
+def _part(given: Sequence[Value]) -> str:
+    """The result of split_part()."""
+    text, separator, number = given
+    if type(number) is not int or number < 1 or not _text(separator):
+        raise Unknown("part of a text")
+    parts = _text(text).split(_text(separator))
+    return parts[number - 1] if number <= len(parts) else ""
+
+
+def _end(given: Sequence[Value], *, left: bool) -> str:
+    """The result of left() or right(), which count from the other end if negative."""
+    text, number = given
+    if type(number) is not int:
+        raise Unknown("part of a text")
+    whole = _text(text)
+    size = max(number if number >= 0 else len(whole) + number, 0)
+    return whole[:size] if left else whole[max(len(whole) - size, 0) :]
+
+
+def _substring(given: Sequence[Value]) -> str:
+    text, first, size = (*given, _LARGEST)[:3]
+    if type(first) is not int or type(size) is not int or size < 0:
+        raise Unknown("part of a text")
+    return _text(text)[max(first - 1, 0) : max(first - 1 + size, 0)]
+
+
+def _length(given: Sequence[Value]) -> int:
+    (array, dimension) = (*given, 1)[:2]
+    if not isinstance(array, tuple) or dimension != 1 or not array:
+        raise Unknown("length of an array")
+    return len(array)
+
+
+def _array_of(given: Sequence[Value]) -> Value:
+    """The result of string_to_array() without a text for NULL."""
+    text, separator = given
+    if not _text(text) or not _text(separator):
+        raise Unknown("parts of a text")
+    return tuple(_text(text).split(_text(separator)))
+
+
+def _joined(given: Sequence[Value]) -> str:
+    """The result of array_to_string() without a text for NULL."""
+    array, separator = given
+    if not isinstance(array, tuple):
+        raise Unknown("text of an array")
+    return _text(separator).join(shown(one) for one in array if one is not None)
+
+
+def _date_of(given: Sequence[Value]) -> date:
+    """The result of to_date() for formats whose parts have a fixed width."""
+    text, form = map(_text, given)
+    digits = {"YYYY": r"(?P<y>\d{4})", "MM": r"(?P<m>\d\d)", "DD": r"(?P<d>\d\d)"}
+    pattern = "".join(digits.get(one, re.escape(one)) for one in re.findall(r"YYYY|MM|DD|.", form))
+    found = re.fullmatch(pattern, text) if re.fullmatch(r"(YYYY|MM|DD|[-_/.])+", form) else None
+    parts = {} if found is None else found.groupdict()
+    if "y" not in parts:
+        raise Unknown("to_date()")
+    return date(int(parts["y"]), int(parts.get("m", 1)), int(parts.get("d", 1)))
+
+
 _FUNCTIONS: dict[str, Callable[[Sequence[Value]], Value]] = {
+    "upper": lambda given: _changed_case(given, str.upper),
+    "lower": lambda given: _changed_case(given, str.lower),
+    "replace": _replaced,
+    "split_part": _part,
+    "left": lambda given: _end(given, left=True),
+    "right": lambda given: _end(given, left=False),
+    "substr": _substring,
+    "length": lambda given: len(_text(*given)),
+    "char_length": lambda given: len(_text(*given)),
+    "btrim": lambda given: _text(*given).strip(" "),
+    "array_length": _length,
+    "array_upper": _length,
+    "cardinality": _length,
+    "string_to_array": _array_of,
+    "array_to_string": _joined,
+    "to_date": _date_of,
     "format": _format,
     "to_char": _to_char,
     "lpad": lambda given: _padded(given, left=True),
@@ -401,18 +517,22 @@ class Constants:
                 raise Unknown("number")
             return int(node.this)
         if isinstance(node, exp.Column):
-            name = fold(node.this)
-            if node.args.get("table") is not None or name not in self.known:
-                raise Unknown(f"value of {name}")
+            name, table = fold(node.this), node.args.get("table")
+            if table is not None:
+                name = field_key(fold(table), name)
+            if name not in self.known or node.args.get("db") is not None:
+                raise Unknown(f"value of {fold(node.this)}")
             return self.known[name]
         if isinstance(node, exp.Heredoc | exp.RawString):
             return str(node.this)
         if isinstance(node, gx.ArrayValue):
             return tuple(self._value(one) for one in node.expressions)
+        if isinstance(node, gx.Subscript):
+            return self._element(node)
         if isinstance(node, exp.Boolean | exp.Null):
             return bool(node.this) if isinstance(node, exp.Boolean) else None
         if isinstance(node, exp.Cast | gx.TypedLiteral):
-            return self._cast(node)
+            return self.cast(self._value(node.this), node)
         if isinstance(node, exp.Neg):
             return _computed(exp.Sub(), 0, self._value(node.this))
         if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Mod):
@@ -422,6 +542,18 @@ class Constants:
         if isinstance(node, gx.SpecialCall) and str(node.this).lower() in _ROLES:
             return SomeName("gpcatalog_role")
         return self._condition(node)
+
+    def _element(self, node: exp.Expression) -> Value:
+        """An element of an array that is numbered from 1; NULL outside of it."""
+        array = self._value(node.this)
+        if {k for k, v in node.args.items() if v} - {"this", "lower"} or not isinstance(
+            array, tuple
+        ):
+            raise Unknown("element of an array")
+        at = self._value(node.args["lower"])
+        if type(at) is not int:
+            raise Unknown("element of an array")
+        return array[at - 1] if 1 <= at <= len(array) else None
 
     def _condition(self, node: exp.Expression) -> Value:
         """The value of a comparison, AND, OR, NOT, CASE, or a concatenation of texts."""
@@ -479,13 +611,17 @@ class Constants:
             raise Unknown("condition")
         return value
 
-    def _cast(self, node: exp.Expression) -> Value:
+    def knowing(self, known: Mapping[str, Value]) -> Constants:
+        """The same with other values of variables."""
+        return Constants(known, self.own, self.finds, base=self.base)
+
+    def cast(self, value: Value, node: exp.Expression) -> Value:
+        """A value converted to the type of a cast. Raises Unknown."""
         to = node.args["to"]
         if to.this == exp.DataType.Type.ARRAY and len(to.expressions) == 1:
             kind = kind_of(f"{to.expressions[0].sql('greenplum')}[]")
         else:
             kind = "" if to.expressions else kind_of(to.sql("greenplum"))
-        value = self._value(node.this)
         if kind == "interval" and isinstance(value, str):
             return calendar.step(value, str(node.args.get("fields") or ""))
         if not kind or node.args.get("fields"):
@@ -520,9 +656,17 @@ class Constants:
             assert isinstance(last, int)
             if not isinstance(by, int) or by == 0:
                 raise Unknown("step of a series")
-            return list(range(first, last + (1 if by > 0 else -1), by)[: calendar.MOST])
+            numbers = range(first, last + (1 if by > 0 else -1), by)
+            if len(numbers) > calendar.MOST:
+                raise Unknown("number of rows")
+            return list(numbers)
         if len(given) != 3 or not isinstance(given[0], date):
             raise Unknown("series")
+        # of timestamps without time zone, if none is a date, which is converted to timestamptz
+        plain = isinstance(given[0], datetime) and given[0].tzinfo is None
+        plain = plain and (
+            isinstance(given[1], str) or (type(given[1]) is datetime and given[1].tzinfo is None)
+        )
         at, last_, by_ = (
             _time(given[0], "timestamp"),
             _time(given[1], "timestamp"),
@@ -533,6 +677,6 @@ class Constants:
             raise Unknown("step of a series")
         found: list[Value] = []
         while at <= last_ and len(found) < calendar.MOST:
-            found.append(at.replace(tzinfo=UTC) if isinstance(at, datetime) else at)
+            found.append(at if plain or not isinstance(at, datetime) else at.replace(tzinfo=UTC))
             at = _moved(at, by_)
         return found

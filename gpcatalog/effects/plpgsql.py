@@ -20,7 +20,8 @@ from gpcatalog.dialect.lexer import LexError, scan
 from gpcatalog.dialect.script import Source, split
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.constants import Constants, Value, converted, kind_of
+from gpcatalog.effects.constant_queries import ConstantQueries
+from gpcatalog.effects.constants import Constants, Value, converted, field_key, kind_of, literal_of
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _CONTROL = frozenset(
 )
 _MAYBE = frozenset("create alter comment grant revoke".split())
 _LEVELS = frozenset("debug log info notice warning".split())  # levels of RAISE that raise no error
+_QUERIES = frozenset(("select", "values", "with"))
 _NAME = re.compile(r'\w+|"(?:[^"]|"")*"')
 
 
@@ -253,6 +255,34 @@ def _branches(queue: deque[list[str]], rest: list[str]) -> list[tuple[list[str],
             condition, first = _split_at(words[1:], "then")
 
 
+def _any_order(nodes: list[_Node]) -> bool:
+    """Whether statements of a loop set no variable and do not leave it, so that the order of its
+    iterations has no influence.
+    """
+    for node in nodes:
+        words = [word.lower() for word in node.words]
+        if node.kind == "sql" and (
+            assigned(node.words) is not None
+            or words[0] in ("exit", "return", "get", "fetch")
+            or "into" in words
+        ):
+            return False
+        if not all(_any_order(branch) for _, branch in node.branches):
+            return False
+    return True
+
+
+def _loop_variables(words: list[str]) -> tuple[list[str], list[str]]:
+    """The variables of FOR and FOREACH, and the words after IN. Raises NotStraight."""
+    at = next((n for n, word in enumerate(words) if word.lower() == "in"), 0)
+    names = words[0:at:2]
+    if not names or any(word != "," for word in words[1:at:2]) or at + 1 >= len(words):
+        raise NotStraight
+    if at % 2 == 0 or not all(map(_NAME.fullmatch, names)):
+        raise NotStraight
+    return [fold_word(name) for name in names], words[at + 1 :]
+
+
 class Block:
     """Runs a block as far as it can be computed."""
 
@@ -264,6 +294,7 @@ class Block:
         self._kinds = {name: kind for name, (kind, _) in given.items()}
         self._values = {name: value for name, (_, value) in given.items()}
         self._constants = Constants(self._values, own, self._finds, base=edition.base)
+        self._records: set[str] = set()  # variables of type record
         self._ran: list[ExecutedStatement] = []
         self._steps = 0
         self._size = 0
@@ -302,8 +333,11 @@ class Block:
         at = next((n for n, text in enumerate(words) if text.lower() in signs), len(words))
         kind = [w for w in words[1:at] if w.lower() not in ("constant", "not", "null")]
         name, value = fold_word(words[0]), words[at + 1 :]
+        self._forget(name)
+        self._records.discard(name)
         self._kinds[name] = kind_of(" ".join(kind))
-        self._values.pop(name, None)
+        if [word.lower() for word in kind] == ["record"]:
+            self._records.add(name)
         if not value:
             return
         try:
@@ -318,10 +352,7 @@ class Block:
 
     def _tree(self, text: str) -> exp.Expression:
         """The tree of a query with one target and no clause except FROM. Raises Unknown."""
-        try:
-            tree, _ = read_statement(scan(text, 0, WORDS)[0], (self._edition,))
-        except (CatalogError, SyntaxFault, LexError, ValueError, RecursionError):
-            raise Unknown("expression") from None
+        tree = self._query(text)
         clauses = {k for k, v in tree.args.items() if v}
         if (
             not isinstance(tree, exp.Select)
@@ -331,9 +362,36 @@ class Block:
             raise Unknown("query")
         return tree
 
+    def _query(self, text: str) -> exp.Expression:
+        try:
+            return read_statement(scan(text, 0, WORDS)[0], (self._edition,))[0]
+        except (CatalogError, SyntaxFault, LexError, ValueError, RecursionError):
+            raise Unknown("expression") from None
+
+    def _forget(self, name: str) -> None:
+        """Remove the value of a variable and of its fields."""
+        self._values.pop(name, None)
+        if name in self._records:
+            start = field_key(name, "")
+            for key in [key for key in self._values if key.startswith(start)]:
+                del self._values[key]
+
+    def _set_all(self, names: list[str], columns: Sequence[str], row: Sequence[Value]) -> None:
+        """Set a record or scalar variables to a row. Raises Unknown."""
+        if names[0] in self._records and len(names) == 1:
+            self._forget(names[0])
+            for column, value in zip(columns, row, strict=True):
+                if columns.count(column) == 1:
+                    self._values[field_key(names[0], column)] = value
+            return
+        if len(names) != len(row):
+            raise Unknown("number of columns")
+        for name, value in zip(names, row, strict=True):
+            self._set(name, value)
+
     def _set(self, name: str, value: Value) -> None:
         """Set a variable to a value. If this raises Unknown, the variable has no value."""
-        self._values.pop(name, None)
+        self._forget(name)
         kind = self._kinds.get(name, "")
         if not kind:
             raise Unknown(f"type of {name}")
@@ -427,22 +485,33 @@ class Block:
             self._all(body)
 
     def _loop(self, node: _Node) -> None:
-        """Run LOOP; WHILE; FOR over numbers, with a variable of its own, or over generate_series();
-        FOREACH.
+        """Run LOOP; WHILE; FOR over numbers, with a variable of its own, or over the rows of a
+        query; FOREACH.
         """
         words, body = node.words, node.branches[0][1]
         if node.kind in ("loop", "while"):
             while not words or self._holds(words):
                 self._again(body)
             return
-        if len(words) < 3 or words[1].lower() != "in":
-            raise NotStraight
-        name, over = fold_word(words[0]), words[2:]
-        if over[0].lower() == "select" or node.kind == "foreach":
-            for value in self._series(over) if node.kind == "for" else self._elements(over):
+        names, over = _loop_variables(words)
+        name = names[0]
+        first = [word.lower() for word in over[:2]]
+        if node.kind == "foreach":
+            for value in self._elements(over):
                 self._set(name, value)
                 self._again(body)
             return
+        if set(first[:1] if first[0] != "(" else first[1:]) & _QUERIES:
+            queries = ConstantQueries(self._constants, self._kinds)
+            found = queries.rows(self._query(" ".join(over)))
+            if not found.rows or not (found.ordered or _any_order(body)):
+                raise Unknown("rows of a loop")
+            for row in found.rows:
+                self._set_all(names, found.columns, row)
+                self._again(body)
+            return
+        if len(names) > 1:
+            raise NotStraight
         kind, value = self._kinds.get(name, ""), self._values.get(name)
         self._kinds[name] = "int"
         try:
@@ -474,18 +543,6 @@ class Block:
             raise Unknown("range of a loop")
         return range(first, last - 1, -step) if reverse else range(first, last + 1, step)
 
-    def _series(self, words: list[str]) -> list[Value]:
-        """Values of SELECT generate_series(…) and SELECT … FROM generate_series(…)."""
-        tree = self._tree(" ".join(words))
-        calls = list(tree.find_all(exp.Anonymous, gx.FunctionCall))
-        source, target = tree.args.get("from_"), tree.expressions[0]
-        simple = isinstance(target, exp.Star | exp.Column) if source is not None else True
-        place = target if source is None else source.this.this
-        name = str(calls[0].this if calls and isinstance(calls[0].this, str) else "").lower()
-        if len(calls) != 1 or calls[0] is not place or name != "generate_series" or not simple:
-            raise Unknown("query of a loop")
-        return self._constants.series(calls[0])
-
     def _sql(self, words: list[str]) -> None:
         word = words[0].lower()
         source = " ".join(words)
@@ -507,9 +564,24 @@ class Block:
         if word == "select":
             self._select_into(words)
         if text:
+            text = self._with_values(text) if word == "perform" else text
             self._ran.append(ExecutedStatement(text, source))
         if word == "return" and not gives_rows(words):
             raise _Return
+
+    def _with_values(self, text: str) -> str:
+        """A query that calls one function, with the values of its arguments, if all are known."""
+        try:
+            tree = self._tree(text)
+            call = tree.expressions[0]
+            if not isinstance(call, exp.Anonymous | gx.FunctionCall) or tree.args.get("from_"):
+                return text
+            for one in list(call.expressions):
+                node = one.expression if isinstance(one, gx.NamedArgument) else one
+                node.replace(literal_of(self._constants.value(node)))
+        except Unknown:
+            return text
+        return tree.sql("greenplum")
 
     def _select_into(self, words: list[str]) -> None:
         """Set the variable of SELECT value INTO variable, if the value can be computed."""
@@ -528,7 +600,7 @@ class Block:
         """Compute an assignment; return whether that is all it does."""
         name = fold_word(words[0])
         if len(words) - len(value) != 2:  # assignment to a part of a variable
-            self._values.pop(name, None)
+            self._forget(name)
             return False
         try:
             self._set(name, self._value(value))
@@ -554,7 +626,7 @@ class Block:
         for text in words:
             behind = behind or text.lower() == "into"
             if behind:
-                self._values.pop(fold_word(text), None)
+                self._forget(fold_word(text))
 
 
 def fold_word(word: str) -> str:

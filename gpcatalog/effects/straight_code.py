@@ -44,14 +44,19 @@ class Routine:
 
     def given(self, call: exp.Expression, own: Collection[str]) -> Variables | None:
         """The known arguments of a call as variables; None if one is NULL, because the function may
-        not run then. Named arguments are not matched.
+        not run then.
         """
         values = list(call.expressions)
-        named = any(type(one).__name__ in ("NamedArgument", "VariadicArgument") for one in values)
-        plain = not named and len(values) <= len(self.arguments or ())
+        named = {fold(one.this): one.expression for one in values if _kind(one) == "NamedArgument"}
+        unnamed = [one for one in values if _kind(one) != "NamedArgument"]
+        plain = (
+            len(values) <= len(self.arguments or ())
+            and named.keys() <= {name for name, _, _ in (self.arguments or ())[len(unnamed) :]}
+            and not any(_kind(one) == "VariadicArgument" for one in values)
+        )
         found: Variables = {}
         for n, (name, kind, default) in enumerate(self.arguments or ()):
-            node = values[n] if n < len(values) else default
+            node = unnamed[n] if n < len(unnamed) else named.get(name, default)
             try:
                 value = None if node is None else Constants({}, own).value(node)
                 known = converted(value, kind)
@@ -61,6 +66,10 @@ class Routine:
                 found[name] = kind, known
         nulls = any(isinstance(node, exp.Null) for one in values for node in one.walk())
         return None if nulls else found
+
+
+def _kind(node: exp.Expression) -> str:
+    return type(node).__name__
 
 
 def arguments_of(

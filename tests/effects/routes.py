@@ -367,6 +367,19 @@ DO $$ BEGIN FOR i IN 1..2 LOOP EXECUTE format('CREATE TABLE %I PARTITION OF n FO
 DO $$ DECLARE d date := '2024-01-01'; BEGIN WHILE d < date '2024-01-04' LOOP EXECUTE 'CREATE TABLE ' || quote_ident('r_' || to_char(d, 'YYYYMMDD')) || ' PARTITION OF r FOR VALUES FROM (' || quote_literal(d) || ') TO (' || quote_literal(d + 1) || ')'; d := d + 1; END LOOP; END $$;
 DO $$ DECLARE q timestamp := date_trunc('month', date '2024-05-17'); BEGIN EXECUTE format('CREATE TABLE r_x PARTITION OF r FOR VALUES FROM (%L) TO (%L)', q::date, (q + interval '1 month')::date); END $$; CREATE TABLE r_y PARTITION OF r FOR VALUES FROM ('2024-06-01') TO ('2024-07-01');
 DO $$ BEGIN FOR y IN 2023..2024 LOOP EXECUTE format('CREATE TABLE y%s PARTITION OF r FOR VALUES FROM (%L) TO (%L) PARTITION BY LIST (a)', y, y || '-01-01', (y + 1) || '-01-01'); FOR k IN 1..2 LOOP EXECUTE format('CREATE TABLE y%s_%s PARTITION OF y%s FOR VALUES IN (%s)', y, k, y, k); END LOOP; END LOOP; END $$; DROP TABLE y2023;
+DO $$ DECLARE x record; BEGIN FOR x IN SELECT g::date AS low, (g + interval '1 month')::date AS high FROM generate_series(timestamp '2024-01-01', '2024-04-01', '1 month') g LOOP EXECUTE format('CREATE TABLE r_%s PARTITION OF r FOR VALUES FROM (%L) TO (%L)', to_char(x.low, 'YYYYMM'), x.low, x.high); END LOOP; END $$; DROP TABLE r_202403;
+DO $$ DECLARE x record; BEGIN FOR x IN SELECT * FROM (VALUES ('a', 0, 10), ('b', 10, 50)) AS v(name, low, high) LOOP EXECUTE format('CREATE TABLE n_%s PARTITION OF n FOR VALUES FROM (%s) TO (%s)', x.name, x.low, x.high); EXECUTE format('CREATE INDEX ON n_%s (b)', x.name); END LOOP; END $$; DROP TABLE n_b;
+DO $$ DECLARE t text; k int; BEGIN FOR t, k IN VALUES ('x', 1), ('y', 2) LOOP EXECUTE format('CREATE TABLE %I (a%s int, b text)', 'v_' || t, k); END LOOP; END $$; ALTER TABLE v_y DROP COLUMN a2;
+DO $$ DECLARE t text; BEGIN FOR t IN SELECT unnest(string_to_array('p,q,r', ',')) ORDER BY 1 LOOP EXECUTE 'CREATE TABLE u_' || upper(t) || ' (a int PRIMARY KEY)'; END LOOP; END $$; DROP TABLE u_q;
+DO $$ DECLARE t text; BEGIN FOR t IN SELECT regexp_split_to_table('p,q', ',') LOOP EXECUTE format('CREATE VIEW w_%s AS SELECT * FROM n', t); END LOOP; END $$; DROP VIEW w_q;
+DO $$ DECLARE x record; BEGIN FOR x IN SELECT a.k, b.m FROM generate_series(1, 3) a(k) CROSS JOIN generate_series(1, 2) b(m) WHERE k <> m LOOP EXECUTE format('CREATE TABLE c_%s_%s (a int)', x.k, x.m); END LOOP; END $$; DROP TABLE c_3_1;
+DO $$ DECLARE x record; BEGIN FOR x IN WITH q AS (SELECT generate_series(0, 2) AS n) SELECT n, n + 1 AS next FROM q LOOP EXECUTE format('CREATE TABLE n_%s PARTITION OF n FOR VALUES FROM (%s) TO (%s)', x.n, x.n, x.next); END LOOP; END $$; DROP TABLE n_2;
+DO $$ DECLARE names text[] := ARRAY['k', 'l']; BEGIN FOR i IN 1..array_length(names, 1) LOOP EXECUTE format('CREATE TABLE a_%s (a int)', names[i]); END LOOP; END $$; DROP TABLE a_l;
+DO $$ DECLARE d date; BEGIN FOR d IN SELECT d FROM generate_series(timestamp '2024-01-01', '2024-01-02', '1 day') d LOOP EXECUTE 'CREATE TABLE amb (a int)'; END LOOP; END $$;
+DO $$ DECLARE d text; BEGIN FOR d IN SELECT relname FROM pg_class WHERE relname = 'n' LOOP EXECUTE format('CREATE TABLE %s_copy (a int)', d); END LOOP; END $$; DROP TABLE n_copy;
+DO $$ DECLARE n int := 0; x int; BEGIN FOR x IN SELECT a.k FROM generate_series(1, 3) a(k), generate_series(1, 2) b(m) LOOP n := n + 1; EXIT WHEN n > 4; EXECUTE format('CREATE TABLE o_%s_%s (a int)', n, x); END LOOP; END $$;
+DO $$ DECLARE x record; BEGIN FOR x IN SELECT n FROM generate_series(1, 2) n LOOP EXECUTE format('CREATE TABLE l_%s (a int)', x.n); END LOOP; EXECUTE format('CREATE TABLE last_%s (a int)', x.n); END $$; DROP TABLE last_2;
+DO $$ DECLARE x record; BEGIN FOR x IN SELECT 1 AS a LOOP x := NULL; EXECUTE format('CREATE TABLE z_%s (a int)', x.a); END LOOP; END $$;
 """
 _MAKER = """CREATE TABLE r (a int, d date) PARTITION BY RANGE (d);
 CREATE FUNCTION mk(tbl text, first date, n int DEFAULT 2) RETURNS void LANGUAGE plpgsql AS $f$ DECLARE d date := first; BEGIN FOR i IN 1..n LOOP EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)', tbl || '_' || to_char(d, 'YYYYMM'), tbl, d, d + interval '1 month'); d := d + interval '1 month'; END LOOP; END $f$;"""
@@ -384,6 +397,14 @@ SELECT mk('r', '2024-01-01'); SELECT mk('r', '2024-03-01', 1); DROP TABLE r;
 DO $$ BEGIN PERFORM mk('r', '2024-01-01', 4); END $$;
 DO $$ DECLARE k int := 3; BEGIN PERFORM mk('r', '2024-01-01', k); END $$;
 SELECT mk('r', '2024-01-01', 1), 2;
+SELECT mk(n := 1, tbl := 'r', first := '2024-05-01'); SELECT mk('r', '2024-07-01', n => 2); DROP TABLE r_202408;
+SELECT mk('r', '2024-01-01', nn => 2);
+SELECT mk('r', '2024-01-01', tbl => 'r');
+SELECT mk('r', d::date, 1) FROM generate_series(timestamp '2024-01-01', '2024-03-01', '1 month') d; DROP TABLE r_202403;
+SELECT mk(tbl => t, first => '2024-01-01') FROM unnest(ARRAY['r', 's']) t WHERE t = 'r'; DROP TABLE r_202402;
+SELECT mk('r', '2024-01-01') FROM generate_series(1, 0);
+SELECT mk('r', '2024-01-01', n) FROM generate_series(1, 2) n;
+DO $$ DECLARE x record; BEGIN FOR x IN SELECT g::date AS d FROM generate_series(timestamp '2024-01-01', '2024-03-01', '1 month') g LOOP PERFORM mk('r', x.d, 1); END LOOP; END $$; DROP TABLE r_202402;
 """
 
 _CLASSIC = """CREATE TABLE m (a int, b text) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (PARTITION p0 START (0) END (1), PARTITION pz START (99) END (100));

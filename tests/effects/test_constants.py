@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from datetime import datetime
 
 import psycopg
 import pytest
@@ -12,6 +13,7 @@ from gpcatalog.dialect.grammar import WORDS
 from gpcatalog.dialect.greenplum import editions, read_statement
 from gpcatalog.dialect.lexer import scan
 from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.constant_queries import ConstantQueries
 from gpcatalog.effects.constants import Constants, shown
 
 WRITTEN = """format('%s_%I_%L_%%', 1, 'A b', 'it''s')
@@ -53,7 +55,26 @@ upper('a')
 timestamp '2024-01-01' > date '2023-12-31'
 date '2024-01-01' = timestamp '2024-01-01 00:00:01'
 E'a\\n'
-$q$it's$q$""".splitlines()
+$q$it's$q$
+upper('aB_1') || lower('Ab')
+upper('ä')
+replace('a_b_c', '_', '-') || replace('abc', '', 'x') || replace('aaa', 'aa', 'b')
+split_part('a,b,c', ',', 2) || split_part('a,b', ',', 3) || split_part('a--b', '--', 2)
+split_part('a,b', ',', 0)
+left('abc', 2) || left('abc', -1) || left('abc', 9) || left('abc', -5) || left('abc', 0)
+right('abc', 2) || right('abc', -1) || right('abc', 9) || right('abc', -5) || right('abc', 0)
+substr('abcdef', 2, 3) || substr('abcdef', 5) || substr('abcdef', 0, 3) || substr('abcdef', -1, 4) || substr('abc', 9)
+length('abc') + char_length('') + length('ä')
+btrim('  a b  ') || '|'
+(ARRAY['a', 'b'])[2] || coalesce((ARRAY['a', 'b'])[3], 'none') || coalesce((ARRAY['a'])[0], 'zero')
+array_length(ARRAY[1, 2, 3], 1) + array_upper(ARRAY[1, 2], 1)
+cardinality(ARRAY['x', 'y'])
+(string_to_array('a,b,,c', ','))[3] || array_to_string(string_to_array('a,b,c', ','), '+')
+array_to_string(ARRAY['a', NULL, 'b'], '-')
+to_date('20240229', 'YYYYMMDD')
+to_date('2024-02', 'YYYY-MM')
+to_date('29.02.2024', 'DD.MM.YYYY') + 1
+to_date('2024', 'YYYY')""".splitlines()
 
 
 class Maker:
@@ -95,7 +116,13 @@ class Maker:
         r = self._random
         if depth > 1 or r.random() < 0.2:
             return r.choice(["'a'", "'it''s'", "'p_'", "'A b'", "''", "'2024'"])
-        kind = r.randrange(6)
+        kind = r.randrange(9)
+        if kind == 6:
+            return f"{r.choice(['left', 'right'])}({self.text(depth + 1)}, {r.randrange(-3, 6)})"
+        if kind == 7:
+            return f"{r.choice(['upper', 'lower', 'btrim'])}({self.text(depth + 1)})"
+        if kind == 8:
+            return f"substr({self.text(depth + 1)}, {r.randrange(-2, 5)}, {r.randrange(5)})"
         if kind == 0:
             return f"to_char({self.time(1, r.choice(['date', 'timestamp']))}, '{r.choice(['YYYYMMDD', 'YYYY_MM', 'YYMM', 'DD.MM.YYYY', 'HH24MISS'])}')"
         if kind == 1:
@@ -148,3 +175,97 @@ def test_the_server_computes_the_same(fixture: str, request: pytest.FixtureReque
             assert (expression, ours) == (expression, row[0])
             equal += 1
     assert equal > 0.6 * len(expressions)
+
+
+QUERIES = """SELECT generate_series(1, 5) AS n
+SELECT generate_series(1, 0) AS n
+SELECT generate_series(9, 1, -4), 'x' AS t
+SELECT x::date FROM generate_series('2026-01-31'::date, '2026-05-10', interval '1 month') x
+SELECT x::date AS a, (x + interval '1 month')::date AS b FROM generate_series(timestamp '2026-01-01', '2026-03-10', '1 month') AS x
+SELECT x FROM generate_series(timestamp '2026-01-01', timestamp '2026-03-10', '10 days') AS x
+SELECT d, d + 1 AS e, d * 2 FROM generate_series(1, 3) AS t(d)
+SELECT t.d, g.* FROM generate_series(1, 3) AS t(d), generate_series(1, t.d) g
+SELECT unnest(ARRAY['p','q'])
+SELECT unnest('{p,q}'::text[]) || '_x'
+SELECT * FROM (VALUES ('v1', 'int'), ('v2', 'text')) AS v(name, typ)
+SELECT v.*, 1 FROM (VALUES ('v1', 1), ('v2', 2)) AS v(name) WHERE column2 > 1
+VALUES ('w1', 'int'), ('w2', 'text')
+SELECT * FROM unnest(ARRAY['a','b']) AS u
+SELECT u FROM unnest(ARRAY['a','b']) AS u(u)
+SELECT regexp_split_to_table('k1,k2', ',')
+SELECT regexp_split_to_table('k1,  k2,k3', ',\\s*')
+SELECT 'p_' || generate_series(1, 3) || '_x' AS name, g FROM unnest(ARRAY['a','b']) g
+SELECT regexp_split_to_table('k1.k2', '.')
+SELECT g FROM generate_series(0, 9) g ORDER BY g DESC LIMIT 3
+SELECT g % 3 AS m, g FROM generate_series(0, 9) g ORDER BY 1, g DESC
+SELECT g FROM generate_series(0, 9) g ORDER BY g % 4, g
+SELECT t FROM unnest(ARRAY['b','a']) t ORDER BY t LIMIT 1
+SELECT DISTINCT g % 3 AS m FROM generate_series(0, 9) g ORDER BY m
+SELECT a, b FROM generate_series(4, 6) WITH ORDINALITY AS t(a, b)
+SELECT a, ordinality FROM unnest(ARRAY['x','y']) WITH ORDINALITY AS a
+SELECT s.a FROM generate_series(1, 5) s(a) WHERE s.a > 1 AND a <> 3
+SELECT a.x, b.y FROM generate_series(1, 3) a(x), generate_series(1, 2) b(y)
+SELECT x FROM generate_series(1, 3) a(x), generate_series(1, 2) b(x)
+SELECT a.x, b.y FROM generate_series(1, 3) a(x) CROSS JOIN unnest('{a,b}'::text[]) b(y)
+WITH q AS (SELECT generate_series(1, 3) AS n), w(k) AS (SELECT n * 2 FROM q) SELECT q.n, w.k FROM q, w WHERE w.k = q.n * 2
+SELECT 1 AS a, 'x' AS b UNION ALL SELECT 2, 'y'
+SELECT 1 UNION SELECT 1
+SELECT n FROM (SELECT generate_series(1, 4) AS n) s WHERE n % 2 = 0
+SELECT DISTINCT a FROM (SELECT 1 AS a) s WHERE a > 0
+SELECT generate_subscripts(ARRAY['a','b'], 1) AS i
+SELECT (ARRAY['a','b'])[i] FROM generate_series(1, 3) i
+SELECT format('p%s', to_char(d, 'YYYYMM')) AS name, d::date AS low FROM generate_series(timestamp '2025-11-01', '2026-02-01', '1 month') d
+SELECT CASE WHEN g = 1 THEN 'one' ELSE 'more' END FROM generate_series(1, 2) g
+SELECT g FROM generate_series(1, 3) g WHERE NULL
+SELECT g FROM generate_series(1, 3) g WHERE g = (SELECT 2)
+SELECT count(*) FROM generate_series(1, 3)
+SELECT g FROM generate_series(1, 3) g GROUP BY g
+SELECT g FROM generate_series(1, 3) g OFFSET 1
+SELECT generate_series(1, 2), generate_series(1, 3)
+SELECT upper(t) AS "T", t FROM unnest(string_to_array('a,b', ',')) t""".splitlines()
+
+
+def plain(value: object) -> object:
+    """A value without its time zone, and numbers as integers."""
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_queries_have_the_rows_of_the_server(fixture: str, request: pytest.FixtureRequest) -> None:
+    """Names of columns, and rows in their order; the session is in UTC."""
+    (edition,) = editions("gp6" if fixture == "gp6_dsn" else "gp7")
+    equal, unknown = 0, []
+    with psycopg.connect(request.getfixturevalue(fixture), autocommit=True) as conn:
+        conn.execute("SET timezone = 'UTC'")
+        for query in QUERIES:
+            tree, _ = read_statement(scan(query, 0, WORDS)[0], (edition,))
+            try:
+                ours = ConstantQueries(Constants({}, ()), ()).rows(tree)
+            except Unknown:
+                unknown.append(query)
+                continue
+            cursor = conn.execute(query)
+            rows = [tuple(map(plain, row)) for row in cursor.fetchall()]
+            found = [tuple(map(plain, row)) for row in ours.rows]
+            assert (found if ours.ordered else sorted(found)) == (
+                rows if ours.ordered else sorted(rows)
+            ), query
+            # "" is the name of a type, which is not computed
+            for name, column in zip(ours.columns, cursor.description, strict=True):
+                assert name in ("", column.name), query
+            equal += 1
+    assert equal == 38, unknown
+
+
+def test_names_of_variables_and_columns_are_not_confused() -> None:
+    """PL/pgSQL refuses a name that both have."""
+    (edition,) = editions("gp6")
+    for query, found in (("SELECT d FROM generate_series(1, 2) d", False), ("SELECT d.d FROM generate_series(1, 2) d", True),
+                         ("SELECT e FROM generate_series(1, 2) e", True)):  # fmt: skip
+        tree, _ = read_statement(scan(query, 0, WORDS)[0], (edition,))
+        queries = ConstantQueries(Constants({}, ()), {"d"})
+        if found:
+            assert queries.rows(tree).rows == [(1,), (2,)]
+        else:
+            with pytest.raises(Unknown):
+                queries.rows(tree)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.constant_queries import ConstantQueries
+from gpcatalog.effects.constants import Constants, literal_of
 from gpcatalog.effects.effect import BLOCK_UNKNOWN, REJECTED, Effect
 from gpcatalog.effects.handlers.create_table import columns_of_query, created, set_storage
 from gpcatalog.effects.handlers.nodes import cascades
@@ -134,6 +137,8 @@ def run_once(state: SchemaState, query: object) -> Effect | None:
     calls = list(query.find_all(exp.Anonymous, gx.FunctionCall))
     source = query.args.get("from_")
     # other clauses may skip the function, or run it again
+    if (rows := _for_each_row(state, query)) is not None:
+        return rows
     usual = {"expressions", "from_", "order", "group", "distinct"}
     limits = query.args.get("limit") or []
     some = all(isinstance(one.this, exp.Literal) and str(one.this.this) != "0" for one in limits)
@@ -149,6 +154,53 @@ def run_once(state: SchemaState, query: object) -> Effect | None:
     path = calls[0].this if isinstance(calls[0].this, str) else calls[0].this.sql("greenplum")
     name = str(path).lower().replace('"', "").rpartition(".")[2]
     return _run(state, name, calls[0]) if state.hidden.reach.calls(name) else None
+
+
+def _for_each_row(state: SchemaState, query: exp.Select) -> Effect | None:
+    """Apply the function with DDL that is the only target of a query, once for each row of FROM,
+    if the rows can be computed; None otherwise.
+    """
+    target = query.expressions[0].unalias() if len(query.expressions) == 1 else None
+    clauses = {k for k, v in query.args.items() if v}
+    if not isinstance(target, exp.Anonymous | gx.FunctionCall) or "from_" not in clauses:
+        return None
+    path = target.this if isinstance(target.this, str) else target.this.sql("greenplum")
+    name = str(path).lower().replace('"', "").rpartition(".")[2]
+    if not state.hidden.reach.calls(name) or clauses - {"expressions", "from_", "joins", "where"}:
+        return None
+    arguments = [
+        one.expression if type(one).__name__ == "NamedArgument" else one
+        for one in target.expressions
+    ]
+    rows_query = query.copy()
+    rows_query.set("expressions", [one.copy() for one in arguments] or [exp.Null()])
+    calls = []
+    try:
+        found = ConstantQueries(Constants({}, state.routines), ()).rows(rows_query)
+        for row in found.rows:
+            call = target.copy()
+            for one, value in zip(list(call.expressions), row, strict=False):
+                named = type(one).__name__ == "NamedArgument"
+                (one.expression if named else one).replace(literal_of(value))
+            calls.append(call)
+    except Unknown:
+        return None
+    return _run_all(state, name, calls)
+
+
+def _run_all(state: SchemaState, name: str, calls: Sequence[exp.Expression]) -> Effect | None:
+    """Apply a function for each of these calls; None if the first one is unknown."""
+    effect = _run(state, name, calls[0]) if calls else Effect(verb="call")
+    if effect is None:
+        return None
+    for call in calls[1:]:
+        part = _run(state, name, call)
+        if part is None:
+            effect.add_unknown(f"effect of {name}()")
+            note_code(state, _text_of(state, name), f"effect of {name}()")
+            break
+        effect.include(part)
+    return effect
 
 
 def _run(state: SchemaState, name: str, call: exp.Expression) -> Effect | None:
