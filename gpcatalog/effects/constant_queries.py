@@ -14,7 +14,8 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects import calendar
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.constants import Constants, Value, field_key
+from gpcatalog.effects.constant_values import Value, field_key
+from gpcatalog.effects.constants import Constants
 from gpcatalog.effects.keys import fold
 
 _SELECT = {"expressions", "from_", "joins", "where", "order", "limit", "distinct", "with_"}

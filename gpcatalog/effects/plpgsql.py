@@ -21,7 +21,8 @@ from gpcatalog.dialect.script import Source, split
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.constant_queries import ConstantQueries
-from gpcatalog.effects.constants import Constants, Value, converted, field_key, kind_of, literal_of
+from gpcatalog.effects.constant_values import Value, converted, field_key, kind_of, literal_of
+from gpcatalog.effects.constants import Constants
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from gpcatalog.effects.catalog_facts import (
     constraints,
     has,
 )
-from gpcatalog.effects.constants import SomeName
+from gpcatalog.effects.constant_values import SomeName
 from gpcatalog.effects.extensions import TYPES
 from gpcatalog.effects.handlers.registry import HANDLERS, MINOR, NO_EFFECT
 from gpcatalog.effects.keys import fold, qualified

@@ -17,7 +17,8 @@ from gpcatalog.dialect.lexer import LexError, scan
 from gpcatalog.dialect.script import Source, statements
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.constants import Constants, converted, kind_of
+from gpcatalog.effects.constant_values import converted, kind_of
+from gpcatalog.effects.constants import Constants
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.plpgsql import Block, ExecutedStatement, NotStraight, Variables, pieces
 from gpcatalog.effects.presence import Presence, without_rows

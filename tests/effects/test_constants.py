@@ -14,7 +14,8 @@ from gpcatalog.dialect.greenplum import editions, read_statement
 from gpcatalog.dialect.lexer import scan
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.constant_queries import ConstantQueries
-from gpcatalog.effects.constants import Constants, shown
+from gpcatalog.effects.constant_values import shown
+from gpcatalog.effects.constants import Constants
 
 WRITTEN = """format('%s_%I_%L_%%', 1, 'A b', 'it''s')
 format('%2$s%1$s%s', 'a', 'b')

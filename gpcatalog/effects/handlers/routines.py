@@ -12,7 +12,8 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.constant_queries import ConstantQueries
-from gpcatalog.effects.constants import Constants, literal_of
+from gpcatalog.effects.constant_values import literal_of
+from gpcatalog.effects.constants import Constants
 from gpcatalog.effects.effect import BLOCK_UNKNOWN, REJECTED, Effect
 from gpcatalog.effects.handlers.create_table import columns_of_query, created, set_storage
 from gpcatalog.effects.handlers.nodes import cascades
