@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 
 from sqlglot import exp
 
@@ -25,7 +25,13 @@ from gpcatalog.effects.constant_values import (
     time_of,
 )
 
-_PATTERN = re.compile(r'YYYY|YY|MM|DD|HH24|MI|SS|"[^"]*"|[^A-Za-z"]')
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+
+
+_PATTERN = re.compile(
+    r'IYYY|YYYY|YY|MM|MON|Mon|mon|DDD|DD|HH24|MI|SS|IW|WW|Q|"[^"]*"|[^A-Za-z"]'
+    r"|iyyy|yyyy|yy|mm|ddd|dd|hh24|mi|ss|iw|ww|q"
+)
 
 
 def _format(given: Sequence[Value]) -> str:
@@ -79,7 +85,15 @@ def _to_char(given: Sequence[Value]) -> str:
             "HH24": f"{at.hour:02}",
             "MI": f"{at.minute:02}",
             "SS": f"{at.second:02}",
+            "IYYY": f"{at.isocalendar()[0]:04}",
+            "IW": f"{at.isocalendar()[1]:02}",
+            "WW": f"{(at.timetuple().tm_yday + 6) // 7:02}",
+            "DDD": f"{at.timetuple().tm_yday:03}",
+            "Q": str((at.month + 2) // 3),
         }
+        month = _MONTHS[at.month - 1]
+        texts |= {name.lower(): text for name, text in texts.items()}
+        texts |= {"Mon": month, "MON": month.upper(), "mon": month.lower()}
         return "".join(texts.get(part, part.strip('"')) for part in parts)
     if (
         isinstance(value, int)
@@ -102,13 +116,66 @@ def _padded(given: Sequence[Value], *, left: bool) -> str:
 
 def _truncated(given: Sequence[Value]) -> datetime:
     unit, at = given
-    if not isinstance(at, date) or unit not in ("year", "month", "day"):
+    if not isinstance(at, date) or unit not in ("year", "quarter", "month", "week", "day"):
         raise Unknown("date_trunc()")
     moment = at if isinstance(at, datetime) else datetime.combine(at, time(), UTC)
     moment = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    if unit == "week":
+        return moment - timedelta(moment.weekday())
+    months = {"year": 12, "quarter": 3}.get(str(unit), 1)
     return moment.replace(
-        day=moment.day if unit == "day" else 1, month=1 if unit == "year" else moment.month
+        day=moment.day if unit == "day" else 1, month=(moment.month - 1) // months * months + 1
     )
+
+
+def field_of(given: Sequence[Value]) -> str:
+    """The text of a field of a date. It is no integer, because the server divides it in another
+    way. Raises Unknown.
+    """
+    field, at = given
+    if not isinstance(at, date):
+        raise Unknown("field of a date")
+    found = {
+        "year": at.year,
+        "isoyear": at.isocalendar()[0],
+        "quarter": (at.month + 2) // 3,
+        "month": at.month,
+        "week": at.isocalendar()[1],
+        "day": at.day,
+        "dow": at.isoweekday() % 7,
+        "isodow": at.isoweekday(),
+        "doy": at.timetuple().tm_yday,
+    }.get(str(field).lower())
+    if found is None:
+        raise Unknown("field of a date")
+    return str(found)
+
+
+def _make_interval(given: Sequence[Value]) -> Step:
+    """The result of make_interval() of years, months, weeks and days."""
+    numbers = [one for one in given if type(one) is int]
+    if len(numbers) < len(given) or len(given) > 4:
+        raise Unknown("make_interval()")
+    years, months, weeks, days = (*numbers, 0, 0, 0, 0)[:4]
+    return Step(years * 12 + months, weeks * 7 + days, 0)
+
+
+def _greatest(given: Sequence[Value], choose: Callable[[list[int]], int]) -> int:
+    numbers = [one for one in given if type(one) is int]
+    if len(numbers) < len(given):
+        raise Unknown("values to compare")
+    return choose(numbers)
+
+
+def _with_separator(given: Sequence[Value]) -> str:
+    return _text(given[0]).join(shown(one) for one in given[1:] if one is not None)
+
+
+def _to_hex(given: Sequence[Value]) -> str:
+    (number,) = given
+    if type(number) is not int or number < 0:
+        raise Unknown("hexadecimal number")
+    return f"{number:x}"
 
 
 def _make_date(given: Sequence[Value]) -> date:
@@ -199,6 +266,14 @@ def _date_of(given: Sequence[Value]) -> date:
 
 
 FUNCTIONS: dict[str, Callable[[Sequence[Value]], Value]] = {
+    "date_part": field_of,
+    "make_interval": _make_interval,
+    "greatest": lambda given: _greatest(given, max),
+    "least": lambda given: _greatest(given, min),
+    "mod": lambda given: computed(exp.Mod(), *given),
+    "abs": lambda given: abs(_greatest(given, max)),
+    "concat_ws": _with_separator,
+    "to_hex": _to_hex,
     "upper": lambda given: _changed_case(given, str.upper),
     "lower": lambda given: _changed_case(given, str.lower),
     "replace": _replaced,

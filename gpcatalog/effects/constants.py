@@ -4,7 +4,7 @@ intervals, and the functions that build names and bounds of partitions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
 
 from sqlglot import exp
@@ -12,7 +12,7 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects import calendar
 from gpcatalog.effects.calendar import Step, Unknown
-from gpcatalog.effects.constant_functions import FUNCTIONS, compared, computed, moved
+from gpcatalog.effects.constant_functions import FUNCTIONS, compared, computed, field_of, moved
 from gpcatalog.effects.constant_values import (
     LARGEST,
     LONGEST,
@@ -29,6 +29,9 @@ from gpcatalog.effects.keys import fold
 from gpcatalog.model.names import NAMEDATALEN
 
 _ROLES = ("current_user", "session_user", "current_role", "user")
+
+
+_PARTS = ("years", "months", "weeks", "days")  # arguments of make_interval()
 
 
 class Constants:
@@ -95,9 +98,22 @@ class Constants:
             return computed(node, self._value(node.this), self._value(node.expression))
         if isinstance(node, exp.Anonymous | gx.FunctionCall):
             return self._call(node)
-        if isinstance(node, gx.SpecialCall) and str(node.this).lower() in _ROLES:
-            return SomeName("gpcatalog_role")
+        if isinstance(node, gx.SpecialCall):
+            return self._special(node)
         return self._condition(node)
+
+    def _special(self, node: exp.Expression) -> Value:
+        """The value of a function with a syntax of its own."""
+        name = str(node.this).lower()
+        if name in _ROLES:
+            return SomeName("gpcatalog_role")
+        if name == "extract" and len(node.expressions) == 3:
+            unit, _, at = node.expressions
+            word = str(unit.this) if isinstance(unit, exp.Literal) else fold(unit)
+            return field_of([word, self._value(at)])
+        if name in ("greatest", "least"):
+            return FUNCTIONS[name]([self._value(one) for one in node.expressions])
+        raise Unknown(f"value of {name}()")
 
     def _element(self, node: exp.Expression) -> Value:
         """An element of an array that is numbered from 1; NULL outside of it."""
@@ -201,7 +217,18 @@ class Constants:
             return SomeName("gpcatalog_database")
         if name not in FUNCTIONS:
             raise Unknown(f"value of {name}()")
-        return FUNCTIONS[name]([self._value(one) for one in node.expressions])
+        return FUNCTIONS[name](self._arguments(name, node.expressions))
+
+    def _arguments(self, name: str, nodes: Sequence[exp.Expression]) -> list[Value]:
+        """The values of arguments; those with names only for make_interval()."""
+        if name != "make_interval" or not any(isinstance(one, gx.NamedArgument) for one in nodes):
+            return [self._value(one) for one in nodes]
+        found: list[Value] = [0] * len(_PARTS)
+        for one in nodes:
+            if not isinstance(one, gx.NamedArgument) or fold(one.this) not in _PARTS:
+                raise Unknown("make_interval()")
+            found[_PARTS.index(fold(one.this))] = self._value(one.expression)
+        return found
 
     def series(self, call: exp.Expression) -> list[Value]:
         """The values of generate_series(); times are returned as timestamptz. Raises Unknown."""

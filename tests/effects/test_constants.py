@@ -75,7 +75,25 @@ array_to_string(ARRAY['a', NULL, 'b'], '-')
 to_date('20240229', 'YYYYMMDD')
 to_date('2024-02', 'YYYY-MM')
 to_date('29.02.2024', 'DD.MM.YYYY') + 1
-to_date('2024', 'YYYY')""".splitlines()
+to_date('2024', 'YYYY')
+to_char(date '2024-12-30', 'IYYY IW WW DDD Q Mon MON mon')
+to_char(date '2027-01-03', 'iyyy_iw_ww_ddd_q yyyymmdd yy')
+to_char(timestamp '2024-02-09 03:04:05', 'yyyy_mm_dd_hh24_mi_ss')
+date_trunc('week', timestamp '2024-02-29 13:04:05')
+date_trunc('week', date '2024-01-01')::date
+date_trunc('quarter', timestamp '2024-06-30')
+extract(year from date '2024-02-29') || '-' || extract(quarter from date '2024-12-31')
+extract(month from timestamp '2024-02-29 10:00')::int + extract(day from date '2024-02-29')::int
+extract(week from date '2024-12-30')::text || extract(isoyear from date '2024-12-30')::text || extract(dow from date '2024-12-29')::text
+extract(doy from date '2024-12-31')::int || 'x' || extract(isodow from date '2024-12-29')
+date_part('year', date '2024-02-29')::text
+extract(hour from timestamp '2024-02-29 10:00')
+date '2024-01-31' + make_interval(months => 1)
+date '2024-01-31' + make_interval(1, 1, 1, 1)
+date '2024-01-31' + make_interval(days := 3, years := 1)
+greatest(1, 3, 2) + least(4, 5) + mod(7, 4) + abs(-3)
+concat_ws('_', 'a', NULL, 1, date '2024-01-01')
+to_hex(255) || to_hex(0)""".splitlines()
 
 
 class Maker:
