@@ -5,7 +5,9 @@ intervals, and the functions that build names and bounds of partitions.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, date, datetime
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -34,6 +36,42 @@ _ROLES = ("current_user", "session_user", "current_role", "user")
 _PARTS = ("years", "months", "weeks", "days")  # arguments of make_interval()
 
 
+@dataclass
+class Clock:
+    """The current time. used: whether an expression has read it."""
+
+    now: datetime
+    used: bool = False
+
+    def read(self) -> datetime:
+        """The time without fractions of a second, in UTC."""
+        self.used = True
+        return self.now.replace(microsecond=0)
+
+
+_OTHER_DAYS = (1, 31, 62, 100, 200, 380)
+_Result = TypeVar("_Result")
+
+
+def same_every_day(
+    compute: Callable[[Clock], _Result], shape: Callable[[_Result], object]
+) -> _Result:
+    """A result that may depend on the current time, as of today. Raises Unknown if its shape is
+    another on other days.
+    """
+    today = Clock(datetime.now(UTC))
+    found = compute(today)
+    if today.used:
+        usual = shape(found)
+        for days in _OTHER_DAYS:
+            if shape(compute(Clock(today.now + timedelta(days)))) != usual:
+                raise Unknown("current time")
+    return found
+
+
+_TIMES = frozenset("now clock_timestamp statement_timestamp transaction_timestamp".split())
+
+
 class Constants:
     """Computes expressions of one block.
 
@@ -41,6 +79,7 @@ class Constants:
     own: functions of the script, which may be called instead of the server's functions
     finds: returns whether a query, or to_regclass(), finds something
     base:  PostgreSQL release that the server is based on
+    clock: the current time; without it, functions of it are unknown
     """
 
     def __init__(
@@ -50,11 +89,13 @@ class Constants:
         finds: Callable[[exp.Expression], bool] | None = None,
         *,
         base: int | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.known = known
         self.own = own
         self.finds = finds
         self.base = base
+        self.clock = clock
 
     def value(self, node: exp.Expression) -> Value:
         """The value of an expression. Raises Unknown."""
@@ -111,8 +152,10 @@ class Constants:
             unit, _, at = node.expressions
             word = str(unit.this) if isinstance(unit, exp.Literal) else fold(unit)
             return field_of([word, self._value(at)])
-        if name in ("greatest", "least"):
-            return FUNCTIONS[name]([self._value(one) for one in node.expressions])
+        if self.clock is not None and name == "current_date":
+            return self.clock.read().date()
+        if self.clock is not None and name in ("current_timestamp", "localtimestamp"):
+            return self.clock.read().replace(tzinfo=None if name == "localtimestamp" else UTC)
         raise Unknown(f"value of {name}()")
 
     def _element(self, node: exp.Expression) -> Value:
@@ -185,7 +228,7 @@ class Constants:
 
     def knowing(self, known: Mapping[str, Value]) -> Constants:
         """The same with other values of variables."""
-        return Constants(known, self.own, self.finds, base=self.base)
+        return Constants(known, self.own, self.finds, base=self.base, clock=self.clock)
 
     def cast(self, value: Value, node: exp.Expression) -> Value:
         """A value converted to the type of a cast. Raises Unknown."""
@@ -213,6 +256,8 @@ class Constants:
             if self._value(node.expressions[0]) != "server_version_num":
                 raise Unknown("value of a setting")
             return Release(self.base)
+        if name in _TIMES and self.clock is not None:
+            return self.clock.read()
         if name == "current_database":
             return SomeName("gpcatalog_database")
         if name not in FUNCTIONS:

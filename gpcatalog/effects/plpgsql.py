@@ -22,7 +22,7 @@ from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.constant_queries import ConstantQueries
 from gpcatalog.effects.constant_values import Value, converted, field_key, kind_of, literal_of
-from gpcatalog.effects.constants import Constants
+from gpcatalog.effects.constants import Clock, Constants
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -288,13 +288,18 @@ class Block:
     """Runs a block as far as it can be computed."""
 
     def __init__(
-        self, edition: Edition, own: Collection[str], given: Variables, presence: Presence
+        self,
+        edition: Edition,
+        own: Collection[str],
+        given: Variables,
+        presence: Presence,
+        clock: Clock | None = None,
     ) -> None:
         self._edition = edition
         self._presence = presence
         self._kinds = {name: kind for name, (kind, _) in given.items()}
         self._values = {name: value for name, (_, value) in given.items()}
-        self._constants = Constants(self._values, own, self._finds, base=edition.base)
+        self._constants = Constants(self._values, own, self._finds, base=edition.base, clock=clock)
         self._records: set[str] = set()  # variables of type record
         self._ran: list[ExecutedStatement] = []
         self._steps = 0

@@ -4,8 +4,9 @@ sum of the statements' effects.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from gpcatalog.dialect.script import Source, statements
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.constant_values import converted, kind_of
-from gpcatalog.effects.constants import Constants
+from gpcatalog.effects.constants import Clock, Constants, same_every_day
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.plpgsql import Block, ExecutedStatement, NotStraight, Variables, pieces
 from gpcatalog.effects.presence import Presence, without_rows
@@ -43,7 +44,9 @@ class Routine:
     plain: bool
     arguments: tuple[tuple[str, str, exp.Expression | None], ...] | None = None
 
-    def given(self, call: exp.Expression, own: Collection[str]) -> Variables | None:
+    def given(
+        self, call: exp.Expression, own: Collection[str], clock: Clock | None = None
+    ) -> Variables | None:
         """The known arguments of a call as variables; None if one is NULL, because the function may
         not run then.
         """
@@ -59,7 +62,7 @@ class Routine:
         for n, (name, kind, default) in enumerate(self.arguments or ()):
             node = unnamed[n] if n < len(unnamed) else named.get(name, default)
             try:
-                value = None if node is None else Constants({}, own).value(node)
+                value = None if node is None else Constants({}, own, clock=clock).value(node)
                 known = converted(value, kind)
             except Unknown:
                 continue
@@ -116,13 +119,13 @@ def statements_of(
     edition: Edition,
     harmless: Callable[[str], bool],
     own: Collection[str],
-    given: Variables,
+    given: Callable[[Clock], Variables | None],
     presence: Presence,
 ) -> list[exp.Expression] | None:
     """Trees of the statements that a body runs, in order; None if they are unknown.
 
     harmless: returns whether a text that is not a statement of this grammar certainly runs no DDL
-    own: functions of the script; given: arguments
+    own: functions of the script; given: returns the arguments at a time
     """
     found = pieces(body) if language in ("sql", "plpgsql") else None
     if found is None:
@@ -130,7 +133,7 @@ def statements_of(
     ran = [ExecutedStatement(" ".join(words), " ".join(words)) for words in found]
     if language == "plpgsql":
         try:
-            ran = Block(edition, own, given, presence).run(found)
+            ran = _run(edition, own, given, presence, found)
         except (NotStraight, RecursionError):
             return None
     trees: list[exp.Expression] = []
@@ -145,6 +148,33 @@ def statements_of(
     except Unknown:
         return None
     return trees
+
+
+def _run(
+    edition: Edition,
+    own: Collection[str],
+    given: Callable[[Clock], Variables | None],
+    presence: Presence,
+    body: list[list[str]],
+) -> list[ExecutedStatement]:
+    """The statements that a block runs today. Raises NotStraight if those of other days differ in
+    more than numbers, such as the dates in names and bounds.
+    """
+
+    def at(clock: Clock) -> list[ExecutedStatement]:
+        variables = given(clock)
+        if variables is None:
+            raise NotStraight
+        return Block(edition, own, variables, presence, clock).run(body)
+
+    try:
+        return same_every_day(at, lambda ran: [_without_numbers(one) for one in ran])
+    except Unknown:
+        raise NotStraight from None
+
+
+def _without_numbers(one: ExecutedStatement) -> ExecutedStatement:
+    return replace(one, text=re.sub(r"\d+", "0", one.text))
 
 
 def _trees(

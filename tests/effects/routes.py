@@ -379,6 +379,11 @@ DO $$ DECLARE d date; BEGIN FOR d IN SELECT d FROM generate_series(timestamp '20
 DO $$ DECLARE d text; BEGIN FOR d IN SELECT relname FROM pg_class WHERE relname = 'n' LOOP EXECUTE format('CREATE TABLE %s_copy (a int)', d); END LOOP; END $$; DROP TABLE n_copy;
 DO $$ DECLARE n int := 0; x int; BEGIN FOR x IN SELECT a.k FROM generate_series(1, 3) a(k), generate_series(1, 2) b(m) LOOP n := n + 1; EXIT WHEN n > 4; EXECUTE format('CREATE TABLE o_%s_%s (a int)', n, x); END LOOP; END $$;
 DO $$ DECLARE x record; BEGIN FOR x IN SELECT n FROM generate_series(1, 2) n LOOP EXECUTE format('CREATE TABLE l_%s (a int)', x.n); END LOOP; EXECUTE format('CREATE TABLE last_%s (a int)', x.n); END $$; DROP TABLE last_2;
+DO $$ DECLARE s date; BEGIN FOR s IN SELECT generate_series(date_trunc('month', current_date), date_trunc('month', current_date) + interval '3 months', '1 month')::date LOOP EXECUTE format('CREATE TABLE g_%s (a int)', to_char(s, 'YYYYMM')); END LOOP; END $$;
+DO $$ DECLARE s date := CURRENT_DATE; BEGIN WHILE s < '2044-03-01' LOOP EXECUTE format('CREATE TABLE w_%s (a int)', to_char(s, 'YYYY')); s := s + interval '1 year'; END LOOP; END $$;
+DO $$ BEGIN IF extract(month from now())::int = 1 THEN CREATE TABLE jan (a int); END IF; END $$;
+DO $$ BEGIN EXECUTE 'CREATE TABLE bak_' || to_char(now(), 'YYYYMMDD_HH24MI') || ' AS SELECT * FROM n'; END $$;
+DO $$ DECLARE d date := date_trunc('month', now()); BEGIN FOR i IN 0..11 LOOP EXECUTE format('CREATE TABLE r_%s PARTITION OF r FOR VALUES FROM (%L) TO (%L)', to_char(d + (i || ' months')::interval, 'YYYY_MM'), d + (i || ' months')::interval, d + ((i+1) || ' months')::interval); END LOOP; END $$;
 DO $$ DECLARE x record; BEGIN FOR x IN SELECT 1 AS a LOOP x := NULL; EXECUTE format('CREATE TABLE z_%s (a int)', x.a); END LOOP; END $$;
 """
 _MAKER = """CREATE TABLE r (a int, d date) PARTITION BY RANGE (d);
@@ -403,6 +408,7 @@ SELECT mk('r', '2024-01-01', tbl => 'r');
 SELECT mk('r', d::date, 1) FROM generate_series(timestamp '2024-01-01', '2024-03-01', '1 month') d; DROP TABLE r_202403;
 SELECT mk(tbl => t, first => '2024-01-01') FROM unnest(ARRAY['r', 's']) t WHERE t = 'r'; DROP TABLE r_202402;
 SELECT mk('r', '2024-01-01') FROM generate_series(1, 0);
+SELECT mk('r', d::date, 1) FROM generate_series(date_trunc('month', now()), date_trunc('month', now()) + interval '4 months', '1 month') d;
 SELECT mk('r', '2024-01-01', n) FROM generate_series(1, 2) n;
 DO $$ DECLARE x record; BEGIN FOR x IN SELECT g::date AS d FROM generate_series(timestamp '2024-01-01', '2024-03-01', '1 month') g LOOP PERFORM mk('r', x.d, 1); END LOOP; END $$; DROP TABLE r_202402;
 """

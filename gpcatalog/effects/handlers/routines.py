@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,8 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.constant_queries import ConstantQueries
-from gpcatalog.effects.constant_values import literal_of
-from gpcatalog.effects.constants import Constants
+from gpcatalog.effects.constant_values import Value, literal_of
+from gpcatalog.effects.constants import Clock, Constants, same_every_day
 from gpcatalog.effects.effect import BLOCK_UNKNOWN, REJECTED, Effect
 from gpcatalog.effects.handlers.create_table import columns_of_query, created, set_storage
 from gpcatalog.effects.handlers.nodes import cascades
@@ -175,10 +175,14 @@ def _for_each_row(state: SchemaState, query: exp.Select) -> Effect | None:
     ]
     rows_query = query.copy()
     rows_query.set("expressions", [one.copy() for one in arguments] or [exp.Null()])
+
+    def rows_at(clock: Clock) -> list[tuple[Value, ...]]:
+        known = Constants({}, state.routines, clock=clock)
+        return ConstantQueries(known, ()).rows(rows_query).rows
+
     calls = []
     try:
-        found = ConstantQueries(Constants({}, state.routines), ()).rows(rows_query)
-        for row in found.rows:
+        for row in same_every_day(rows_at, len):
             call = target.copy()
             for one, value in zip(list(call.expressions), row, strict=False):
                 named = type(one).__name__ == "NamedArgument"
@@ -209,17 +213,23 @@ def _run(state: SchemaState, name: str, call: exp.Expression) -> Effect | None:
     code = state.code.get(name)
     if code is None or not code.plain or name in state.running or state.existing is not None:
         return None
-    given = code.given(call, state.routines)
-    if given is None:
+    if code.given(call, state.routines) is None:
         return None
     state.running.add(name)
     try:
-        return _apply(state, code.body, code.language, given)
+        return _apply(
+            state,
+            code.body,
+            code.language,
+            lambda clock: code.given(call, state.routines, clock),
+        )
     finally:
         state.running.discard(name)
 
 
-def _apply(state: SchemaState, body: str, language: str, given: Variables) -> Effect | None:
+def _apply(
+    state: SchemaState, body: str, language: str, given: Callable[[Clock], Variables | None]
+) -> Effect | None:
     trees = statements_of(
         body,
         language,
@@ -330,7 +340,7 @@ def do_block(state: SchemaState, tree: exp.Expression) -> Effect:
     makes = named or may_hold_ddl(text)
     if text and not makes:
         return Effect(verb="call")
-    if text and (run := _apply(state, text, language, {})) is not None:
+    if text and (run := _apply(state, text, language, lambda _: {})) is not None:
         return run
     bodies = " ".join(state.bodies.values()) if named else ""
     note_code(state, f"{text} {bodies}", "effect of a DO block")
