@@ -122,6 +122,9 @@ class CheckReport(msgspec.Struct, kw_only=True, frozen=True):
     pace: speed of the server of the baseline
     not_counted: rows of catalogs other than pg_class and pg_attribute that the total leaves out,
         with the number of statements
+    rejected: number of statements that the server rejects; the total leaves them out
+    partly_unknown: number of other statements whose effect is not fully known; the total contains
+        what is known
     """
 
     server: str
@@ -136,6 +139,8 @@ class CheckReport(msgspec.Struct, kw_only=True, frozen=True):
     errors: int
     ignored: int
     not_counted: dict[str, int] = {}
+    rejected: int = 0
+    partly_unknown: int = 0
     schema: str = SCHEMA
     baseline: dict[str, float] = {}
     tables: tuple[TableCost, ...] = ()  # largest first
@@ -326,7 +331,8 @@ def over_budget(
                         ""
                         if cost.complete
                         else (
-                            "; the cost of some statements is unknown, so the real value is higher"
+                            "; the effect of some statements is not included, so the real value may be"
+                            " higher or lower"
                         )
                     ),
                     remedy=(

@@ -534,7 +534,7 @@ class _Run:
             cost, StatementPosition(source, statement.start, statement.end, self.number)
         )
         not_counted = tuple(dict.fromkeys(effect.minor))
-        self.totals.not_counted.update(not_counted)
+        self.totals.add_left_out(not_counted, effect.unknown)
         # the longest lock, if a statement runs several
         held: LockHeld | None = None
         seconds, complete = 0.0, True
@@ -605,6 +605,8 @@ class _Run:
             errors=self.outcomes[Outcome.ERROR],
             ignored=self.ignored,
             not_counted=dict(self.totals.not_counted.most_common()),
+            rejected=self.totals.rejected,
+            partly_unknown=self.totals.partly_unknown,
             baseline=baseline,
             seconds=round(self.totals.seconds, 3),
             seconds_complete=self.totals.seconds_complete,

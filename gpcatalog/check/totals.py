@@ -5,11 +5,13 @@ table.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gpcatalog.check.report import Cost, LockHeld, TableCost
 from gpcatalog.dialect.script import Source
+from gpcatalog.effects.effect import REJECTED
 
 
 class StatementPosition(NamedTuple):
@@ -121,6 +123,7 @@ class Totals:
     first: the first statement
     most_leaves, most_files: the statement that adds most; None if none adds any
     not_counted: rows that the sums do not include, with the number of statements
+    rejected, partly_unknown: numbers of statements, as in CheckReport
     """
 
     first: StatementPosition | None = None
@@ -131,6 +134,8 @@ class Totals:
     seconds: float = 0.0
     seconds_complete: bool = True
     not_counted: Counter[str] = field(default_factory=Counter)
+    rejected: int = 0
+    partly_unknown: int = 0
     _leaves: int = 0
     _files: int = 0
 
@@ -142,6 +147,14 @@ class Totals:
             self._leaves, self.most_leaves = cost.leaves, at
         if cost.files_filled > self._files:
             self._files, self.most_files = cost.files_filled, at
+
+    def add_left_out(self, not_counted: Sequence[str], reasons: Sequence[str]) -> None:
+        """Count a statement by the rows that are not counted, and by what is unknown about it."""
+        self.not_counted.update(not_counted)
+        if any(reason.startswith(REJECTED) for reason in reasons):
+            self.rejected += 1
+        elif reasons:
+            self.partly_unknown += 1
 
     def add_seconds(self, seconds: float, *, complete: bool) -> None:
         """Add the time of a statement; complete: all of it is known."""

@@ -41,6 +41,21 @@ def name_in_use(state: SchemaState, key: Name, *, temporary: bool = False) -> st
     return f"{name} exists" if exists else ""
 
 
+def created_before(state: SchemaState, key: Name, *, temporary: bool) -> str:
+    """A message if the script has certainly created a table of this name; "" otherwise."""
+    table = state.tables.get(key)
+    if (
+        table is None
+        or table.temporary != temporary
+        or state.unsure
+        or key in state.before
+        or table.uncounted
+        or maybe_in_role_schema(state, key[0])
+    ):
+        return ""
+    return f"{table.title} exists"
+
+
 def type_in_use(state: SchemaState, key: Name) -> str:
     """A message if a type of this name, created by the script, certainly exists: no table, view or
     sequence of its schema can have the name, because these have types, too; "" otherwise.

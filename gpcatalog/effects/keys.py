@@ -5,7 +5,7 @@ checks, foreign keys.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from sys import intern
@@ -82,13 +82,36 @@ def object_name(first: str, second: str, label: str) -> str:
 class Reading:
     """What is certain about the query of a view.
 
-    sure: it reads all relations that it names: none of them is a name in WITH; columns: of the only
-        relation that it reads; named: the names of its own columns are written
+    sure: it reads all relations that it names: none of them is a name in WITH
+    relations: relations that it certainly reads; columns: those of their columns that it reads
+    possible: names of other columns that it may read; None if it may read any column
+    named: the names of its own columns are written
     """
 
     sure: bool = False
-    columns: frozenset[str] = frozenset()
+    relations: frozenset[tuple[str, str]] = frozenset()
+    columns: frozenset[tuple[tuple[str, str], str]] = frozenset()
+    possible: frozenset[str] | None = None
     named: bool = False
+
+    def with_relations(self, names: Mapping[tuple[str, str], tuple[str, str]]) -> Reading:
+        """The same after relations were renamed: new (schema, name) by the old one."""
+        return replace(
+            self,
+            relations=frozenset(names.get(key, key) for key in self.relations),
+            columns=frozenset((names.get(key, key), column) for key, column in self.columns),
+        )
+
+    def with_column(self, relation: tuple[str, str], old: str, new: str) -> Reading:
+        """The same after a column was renamed."""
+        columns = frozenset(
+            (key, new if key == relation and column == old else column)
+            for key, column in self.columns
+        )
+        possible = self.possible
+        if possible is not None and old in possible:
+            possible |= {new}
+        return replace(self, columns=columns, possible=possible)
 
 
 NOTHING_SURE = Reading()

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.casts import different_types, no_assignment
+from gpcatalog.effects.columns_read import view_of_column
 from gpcatalog.effects.expansion import catalog_type
 from gpcatalog.effects.handlers.actions import action_has_only
 from gpcatalog.effects.keys import Column, fold
@@ -147,11 +148,10 @@ def refused_column_drop(
         used = name in key.simple and not any(name in f.columns for f in table.foreign)
         if used and (why := refused_index_drop(state, table, key, others_only=len(actions) > 1)):
             return why
-    view = _view_of_column(state, table, name)
-    if view:
+    if view := view_of_column(state, table, name):
         return f"view {view} depends on column {name}"
     for sequence, column, sure in owned_sequences(state, table):
-        for one, _ in state.ties.reading(state, sequence) if sure and column == name else ():
+        for one in state.ties.reading(state, sequence) if sure and column == name else ():
             return f"view {one[1]} depends on sequence {sequence[1]} of column {name}"
     return ""
 
@@ -159,12 +159,6 @@ def refused_column_drop(
 def _partitions_by(table: Table, name: str) -> bool:
     """Whether a column is part of the partition key, at any level."""
     return any(name in level.keys for level in table.levels)
-
-
-def _view_of_column(state: SchemaState, table: Table, name: str) -> str:
-    """A view that certainly reads a column; "" if there is none."""
-    reading = state.ties.reading(state, (table.schema, table.name))
-    return next((view[1] for view, columns in reading if name in columns), "")
 
 
 def refused_column_change(
@@ -269,7 +263,7 @@ def _retype(
         return f"column {name} is part of the partition key"
     if why := _of_parent(state, table, name) or only_parent(state, table, action):
         return why
-    if view := _view_of_column(state, table, name):
+    if view := view_of_column(state, table, name):
         return f"view {view} depends on column {name}"
     computed = next((c.name for c in table.columns if name in c.generated), "")
     if computed and len(actions) == 1:

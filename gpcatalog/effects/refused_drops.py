@@ -97,7 +97,7 @@ def _depends(state: SchemaState, gone: list[Name]) -> str:
     for key in gone:
         if key[1].startswith("pg_"):
             continue  # a view may read the relation of pg_catalog
-        for view, _ in state.ties.reading(state, key):
+        for view in state.ties.reading(state, key):
             if view not in gone:
                 return f"view {view[1]} depends on {key[1]}"
         table = state.tables.get(key)
@@ -235,7 +235,7 @@ def _sequence(state: SchemaState, tree: exp.Expression, name: exp.Expression) ->
             used = column.sequences_used if column.default and column.named else ()
             if any(sequence_name(state, text) == key for text in used):
                 return f"the default of column {column.name} of {table.title} uses {key[1]}"
-    for view, _ in state.ties.reading(state, key):
+    for view in state.ties.reading(state, key):
         return f"view {view[1]} uses sequence {key[1]}"
     return ""
 

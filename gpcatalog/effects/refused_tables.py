@@ -10,7 +10,13 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.casts import different_types, not_comparable, without_class
-from gpcatalog.effects.certain import is_certain, name_in_use, not_in, type_in_use
+from gpcatalog.effects.certain import (
+    created_before,
+    is_certain,
+    name_in_use,
+    not_in,
+    type_in_use,
+)
 from gpcatalog.effects.definition import copies
 from gpcatalog.effects.expansion import SERIAL, catalog_type, levels_of, options_of
 from gpcatalog.effects.keys import Column, Key, fold, qualified
@@ -348,13 +354,13 @@ def _may_exist(state: SchemaState, name: exp.Expression) -> bool:
 
 
 def _relation(state: SchemaState, name: exp.Expression) -> str:
-    """A message if a view, sequence or partition has the name of a new table; "" otherwise.
-    `created` compares the name with tables.
-    """
+    """A message if another relation or a type has the name of a new table; "" otherwise."""
     key = state.new_name(name)
     if key[0] == "pg_catalog" and not qualified(name)[0]:
         return "search_path has no schema for new tables"
-    return "" if key in state.tables else name_in_use(state, key) or type_in_use(state, key)
+    if key in state.tables:
+        return created_before(state, key, temporary=False)
+    return name_in_use(state, key) or type_in_use(state, key)
 
 
 def _clauses(

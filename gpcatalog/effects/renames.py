@@ -56,10 +56,12 @@ def rename_reads(state: SchemaState, names: dict[tuple[str, str], tuple[str, str
         state.ties.renamed(old, new)
     for key, view in state.views.items():
         if not view.reads.isdisjoint(names):
-            state.views[key] = replace(view, reads=named(view.reads))
+            reading = view.reading.with_relations(names)
+            state.views[key] = replace(view, reads=named(view.reads), reading=reading)
     for table in state.tables.values():
         if not table.reads.isdisjoint(names):
             table.reads = named(table.reads)
+            table.reading = table.reading.with_relations(names)
 
 
 def move_schema(state: SchemaState, old: str, new: str) -> None:
@@ -80,12 +82,16 @@ def move_schema(state: SchemaState, old: str, new: str) -> None:
         table.inherits = tuple(named(key) for key in table.inherits)
         table.parent = None if table.parent is None else named(table.parent)
         table.foreign = [replace(k, target=named(k.target)) for k in table.foreign]
-        table.reads = frozenset(named(key) for key in table.reads)
+        moved = {key: named(key) for key in table.reads}
+        table.reads = frozenset(moved.values())
+        table.reading = table.reading.with_relations(moved)
         for part in table.relations():
             part.schema = new if part.schema == old else part.schema
         state.keep(table)
     for key, view in state.views.items():
-        state.views[key] = replace(view, reads=frozenset(named(read) for read in view.reads))
+        moved = {read: named(read) for read in view.reads}
+        reading = view.reading.with_relations(moved)
+        state.views[key] = replace(view, reads=frozenset(moved.values()), reading=reading)
         state.ties.index(key, state.views[key].reads)
     for table in state.tables.values():
         state.ties.index((table.schema, table.name), table.reads)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -87,20 +87,26 @@ class Ties:
             if not any(one is table for one in users[-1:]):
                 users.append(table)
 
-    def forget_columns(self, state: SchemaState, relation: Name) -> None:
-        """Remove the columns known for the views of a relation, because one of its columns was
-        renamed.
-        """
+    def rename_column(self, state: SchemaState, relation: Name, old: str, new: str) -> None:
+        """Note the new name of a column in the views of its table."""
         for view in self.views.get(relation, ()):
             table, known = state.tables.get(view), state.views.get(view)
             if known is not None:
-                less = replace(known.reading, columns=frozenset())
-                state.views[view] = replace(known, reading=less)
+                reading = known.reading.with_column(relation, old, new)
+                state.views[view] = replace(known, reading=reading)
             if table is not None:
-                table.reading = replace(table.reading, columns=frozenset())
+                table.reading = table.reading.with_column(relation, old, new)
 
-    def reading(self, state: SchemaState, relation: Name) -> list[tuple[Name, frozenset[str]]]:
-        """The existing views that certainly read a relation, with columns that they read."""
+    def reading(self, state: SchemaState, relation: Name) -> list[Name]:
+        """The existing views that certainly read a relation."""
+        return [
+            view
+            for view, reading in self.readers(state, relation)
+            if reading.sure or relation in reading.relations
+        ]
+
+    def readers(self, state: SchemaState, relation: Name) -> list[tuple[Name, Reading]]:
+        """The existing views that name a relation."""
         found = []
         for view in sorted(self.views.get(relation, ())):
             table, known = state.tables.get(view), state.views.get(view)
@@ -110,25 +116,9 @@ class Ties:
                 reads, reading = table.reads, table.reading
             else:
                 continue
-            if relation in reads and reading.sure:
-                found.append((view, reading.columns))
+            if relation in reads:
+                found.append((view, reading))
         return found
-
-
-def reading_of(
-    state: SchemaState, query: exp.Expression | None, reads: Collection[Name], *, named: bool
-) -> Reading:
-    """What is certain about the query of a new view.
-
-    reads: all relations in it; named: names are given for all columns
-    """
-    if query is None:
-        return Reading()
-    return Reading(
-        sure=query.find(exp.CTE) is None,
-        columns=_columns(state, query) if len(reads) == 1 else frozenset(),
-        named=named or names_are_written(query),
-    )
 
 
 def type_names(tree: exp.Expression) -> set[Name]:
@@ -152,26 +142,6 @@ def names_are_written(query: exp.Expression) -> bool:
         query = query.this
     return isinstance(query, exp.Select) and all(
         isinstance(target, exp.Column | exp.Star | exp.Alias) for target in query.expressions
-    )
-
-
-def _columns(state: SchemaState, query: exp.Expression) -> frozenset[str]:
-    """Columns that a query of one relation certainly reads: those of its output and of WHERE."""
-    source = source_of(query) if isinstance(query, exp.Select) else None
-    if source is None:
-        return frozenset()
-    places = [*query.expressions, query.args.get("where")]
-    every: frozenset[str] = frozenset()
-    if any(one.is_star and not isinstance(one, exp.Func) for one in query.expressions):
-        table = state.find(source)
-        known = table is not None and table.known and not state.why_not_found(source, table)
-        every = frozenset(c.name for c in table.columns) if table is not None and known else every
-    return every | frozenset(
-        fold(c.this)
-        for place in places
-        if place is not None
-        for c in place.find_all(exp.Column)
-        if isinstance(c.this, exp.Identifier)
     )
 
 

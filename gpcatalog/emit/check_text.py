@@ -65,7 +65,7 @@ def _tables(report: CheckReport) -> list[str]:
         ]
         lines.append(
             [
-                printable(t.table) + ("" if t.complete else " (at least)"),
+                printable(t.table) + ("" if t.complete else " (incomplete)"),
                 *cells,
                 f"{t.locked:,d}" + (", AccessExclusive" if t.exclusive else ""),
             ]
@@ -141,14 +141,24 @@ def _finding(found: LocatedFinding, *, color: bool, explain: bool) -> list[str]:
     return out
 
 
+def _left_out(report: CheckReport) -> str:
+    """What the totals do not contain."""
+    parts = []
+    if report.rejected:
+        parts.append(plural(report.rejected, "rejected statement"))
+    if report.partly_unknown:
+        parts.append(f"unknown effects of {plural(report.partly_unknown, 'statement')}")
+    return f", without {' and '.join(parts)}" if parts else ""
+
+
 def _totals(report: CheckReport) -> list[str]:
     """The totals of the whole change, with its budget and the baseline."""
     total = report.total
-    least = "" if total.complete else " at least"
+    left_out = _left_out(report)
     rows = max(sum(total.rows_segment.values()), sum(total.rows_coordinator.values()))
     out = [
-        f"the change on {report.server}:{least} {plural(total.leaves, 'leaf', 'leaves')},"
-        f" {count(rows)} catalog rows per instance; {plural(total.files_empty, 'file')} per"
+        f"the change on {report.server}{left_out}: {plural(total.leaves, 'leaf', 'leaves')},"
+        f" {plural(rows, 'catalog row')} per instance; {plural(total.files_empty, 'file')} per"
         f" segment when empty, {count(total.files_filled)} when filled"
     ]
     if report.not_counted:
@@ -172,7 +182,10 @@ def _totals(report: CheckReport) -> list[str]:
     used = {"leaves": total.leaves, "files": total.files_filled, "rows": rows}
     for name, limit in report.budgets.get("change", {}).items():
         if name in used:
-            out.append(f"budget of the change:{least} {count(used[name])} of {count(limit)} {name}")
+            incomplete = "" if total.complete else " (incomplete)"
+            out.append(
+                f"budget of the change{incomplete}: {count(used[name])} of {count(limit)} {name}"
+            )
     for name, value in report.baseline.items():
         more = {
             "leaves": total.leaves,

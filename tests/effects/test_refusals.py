@@ -1,7 +1,7 @@
 """`refusal` returns a reason only for statements that the server rejects.
 
-The scripts are in fixtures/rejected: the last statement of each may be rejected, those before it are accepted. What the servers said is
-recorded, and compared on machines without them.
+The scripts are in fixtures/rejected: the last statement of each may be rejected. Of those before it, the server rejects the same as
+predicted. What the servers said is recorded, and compared on machines without them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pytest
 
 from gpcatalog.check.run import cost_edition
 from gpcatalog.dialect.script import Source
+from gpcatalog.effects.effect import REJECTED
 from gpcatalog.effects.refusals import refusal
 from gpcatalog.effects.schema_state import SchemaState
 from tests.conftest import fresh_database
@@ -49,31 +50,29 @@ CLEAN = (
 )
 
 
-def predicted(text: str, server: str) -> str:
-    """Why the last statement is rejected, as predicted."""
+def predicted(text: str, server: str) -> tuple[str, list[int]]:
+    """Why the last statement is rejected, as predicted, and the numbers of earlier statements that are rejected."""
     (edition,) = editions(server)
     state = SchemaState(cost_edition(edition), ZoneInfo("UTC"))
     *before, last = statements(Source(text), (edition,))
-    for one in before:
-        assert one.tree is not None, text
-        effect = state.apply(one.tree, rolled_back=True)
-        assert not any("rejected" in reason for reason in effect.unknown), (one.text, effect)
-    return "syntax error" if last.tree is None else refusal(state, last.tree)
+    earlier = []
+    for number, one in enumerate(before):
+        effect = state.apply(one.tree, rolled_back=True) if one.tree is not None else None
+        if effect is None or any(reason.startswith(REJECTED) for reason in effect.unknown):
+            earlier.append(number)
+    return ("syntax error" if last.tree is None else refusal(state, last.tree)), earlier
 
 
-def said(conn: psycopg.Connection, text: str, server: str) -> str | None:
-    """The error of the server for the last statement, "" if it is accepted; None if an earlier statement is rejected."""
-    *before, last = statements(Source(text), editions(server))
-    try:
-        for one in before:
+def said(conn: psycopg.Connection, text: str, server: str) -> tuple[str, list[int]]:
+    """The error of the server for the last statement, "" if it is accepted, and the numbers of earlier statements with an error."""
+    errors = {}
+    found = list(statements(Source(text), editions(server)))
+    for number, one in enumerate(found):
+        try:
             conn.execute(one.text.encode())
-    except psycopg.Error:
-        return None
-    try:
-        conn.execute(last.text.encode())
-    except psycopg.Error as e:
-        return str(e).splitlines()[0].partition("  (seg")[0][:120]
-    return ""
+        except psycopg.Error as e:
+            errors[number] = str(e).splitlines()[0].partition("  (seg")[0][:120]
+    return errors.pop(len(found) - 1, ""), sorted(errors)
 
 
 @pytest.mark.parametrize("fixture", list(FIXTURES))
@@ -87,15 +86,18 @@ def test_refusals(fixture: str, request: pytest.FixtureRequest) -> None:
     chosen = some_of(scripts(server))
     for text in chosen:
         with psycopg.connect(own, autocommit=True, options=options) as conn:
-            error = said(conn, text, server)
+            error, earlier = said(conn, text, server)
         with psycopg.connect(own, autocommit=True, options=options) as conn:
             for clean in CLEAN:
                 conn.execute(clean)
-        if error is None:  # of another version: an earlier statement is rejected
+        why, expected = predicted(text, server)
+        if not set(expected) <= set(earlier):
+            wrong.append((text, f"earlier statements {expected}, not {earlier}"))
+        if earlier != expected:  # of another version: an earlier statement is rejected
             skipped.append(text)
             continue
-        why = predicted(text, server)
-        recording.add({"script": text, "error": error, "predicted": bool(why)})
+        entry = {"script": text, "error": error, "predicted": bool(why)}
+        recording.add({**entry, "earlier": earlier} if earlier else entry)
         if why and not error:
             wrong.append((text, why))
     assert not wrong, "\n".join(map(str, wrong))
@@ -110,12 +112,12 @@ def test_refusals_are_as_recorded(path: Path) -> None:
     entries: list[dict[str, Any]] = read(path)
     assert {e["script"] for e in entries} <= set(scripts(server)), "record the scripts again"
     assert len(entries) > 0.95 * len(scripts(server)), "record the scripts again"
-    wrong = [
-        (e["script"], e["error"], why)
-        for e in entries
-        if bool(why := predicted(e["script"], server)) is not e["predicted"]
-        or (why and not e["error"])
-    ]
+    wrong = []
+    for e in entries:
+        why, earlier = predicted(e["script"], server)
+        expected = bool(why) is e["predicted"] and (e["error"] or not why)
+        if not expected or earlier != e.get("earlier", []):
+            wrong.append((e["script"], e["error"], why, earlier))
     assert not wrong, "\n".join(map(str, wrong))
     found = sum(e["predicted"] for e in entries)
     rejected = sum(bool(e["error"]) for e in entries)
@@ -152,4 +154,4 @@ def test_what_may_not_have_run_makes_nothing_certain(server: str) -> None:
 )
 def test_only_settings_that_matter_make_names_uncertain(call: str, certain: bool) -> None:
     text = f"CREATE TABLE t (a text); INSERT INTO t VALUES ({call}); ALTER TABLE t ADD COLUMN a int"
-    assert bool(predicted(text, "pg18")) is certain
+    assert bool(predicted(text, "pg18")[0]) is certain

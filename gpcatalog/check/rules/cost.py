@@ -29,8 +29,9 @@ def budget_exceeded(s: RuleContext) -> None:
     Why it matters: all tables of a cluster share its catalogs and file systems. Partitions are
     easier to create than to remove.
     How sure it is: exact where the cost of every statement is known. Otherwise the finding says
-    that the figure is a lower bound. Of partitions that are separate tables (PARTITION OF), the
-    leaves are added up for the root; files and rows are those of each partition.
+    that the figure is incomplete: statements of unknown effect may add or remove more. Of
+    partitions that are separate tables (PARTITION OF), the leaves are added up for the root; files
+    and rows are those of each partition.
     What to do: make larger partitions, remove empty ones, or raise the budget deliberately.
     """
 

@@ -11,6 +11,7 @@ from sqlglot import exp
 from gpcatalog.capacity.model import Instance
 from gpcatalog.capacity.toast import toastable
 from gpcatalog.effects.column_defaults import with_default
+from gpcatalog.effects.columns_read import view_of_column
 from gpcatalog.effects.definition import column, reads, require
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.expansion import catalog_type, sized
@@ -232,6 +233,8 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
         names |= {key for key, of, _ in owned_sequences(state, table) if of in ("", name)}
     if cascade and doubt_views(state, names, VIEWS):
         effect.add_unknown(VIEWS)
+    elif not cascade and (view := view_of_column(state, table, name, certain=False)):
+        effect.add_unknown(f"whether view {view} depends on column {name}")
     for one in family if cascade else ():
         if (one.schema, one.name) not in kept:
             drop_references(state, one, _with_generated(one, name), effect)
@@ -353,6 +356,15 @@ def drop_not_null(state: SchemaState, family: list[Table], name: str, effect: Ef
                 ]
 
 
+def _note_retype(state: SchemaState, table: Table, name: str, effect: Effect) -> None:
+    """Note what is unknown about a change of the type of a column."""
+    if state.edition.classic and _columnar(table):
+        table.doubt = _LEFT_BY_REWRITE
+        effect.add_unknown(table.doubt)
+    if view := view_of_column(state, table, name, certain=False):
+        effect.add_unknown(f"whether view {view} depends on column {name}")
+
+
 @acts("AlterColumnAction")
 def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     form = str(action.args.get("form", ""))
@@ -360,9 +372,8 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
     name = fold(action.this)
     if kind is not None or "SET ENCODING" in form:
         effect.rewritten = True
-        if kind is not None and state.edition.classic and _columnar(table):
-            table.doubt = _LEFT_BY_REWRITE
-            effect.add_unknown(table.doubt)
+    if kind is not None:
+        _note_retype(state, table, name, effect)
     if not table.known:
         return
     if not any(c.name == name for c in table.columns):
@@ -439,7 +450,7 @@ def _rename_column(
 
     table.former_sequences |= table.sequence_names
     for one in affected_tables(state, table, action):
-        state.ties.forget_columns(state, (one.schema, one.name))
+        state.ties.rename_column(state, (one.schema, one.name), old, new)
         one.columns = [
             replace(c, name=new if c.name == old else c.name, generated=renamed(c.generated))
             for c in one.columns

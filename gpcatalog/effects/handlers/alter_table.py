@@ -478,6 +478,9 @@ def _inherit_named(
         one.leave_out(NOT_NULL)
 
 
+_KEPT_ROWS = "catalog rows kept after a change of storage"
+
+
 def _change_storage(
     state: SchemaState, table: Table, action: exp.Expression, effect: Effect
 ) -> None:
@@ -487,9 +490,11 @@ def _change_storage(
     was column-oriented gets its TOAST relation only with the next ALTER TABLE."""
     plain = not (table.partitioned or table.levels or table.parent or table.inherited)
     if not plain or not table.known or not state.edition.greenplum or state.edition.classic:
-        table.known = False
-        table.unknown.append("catalog rows kept after a change of storage")
-        effect.add_unknown("catalog rows kept after a change of storage")
+        effect.add_unknown(_KEPT_ROWS)
+        children = state.partitions_of(table) if state.edition.greenplum else []
+        for one in (table, *children):
+            one.known = False
+            one.unknown.append(_KEPT_ROWS)
         return
     if table.directory and not table.indexes:
         effect.add_unknown("block directory after a change of storage")

@@ -11,7 +11,8 @@ from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects import held_locks
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.certain import maybe_in_role_schema
+from gpcatalog.effects.certain import created_before
+from gpcatalog.effects.columns_read import reading_of
 from gpcatalog.effects.definition import define
 from gpcatalog.effects.effect import REJECTED, Effect
 from gpcatalog.effects.expansion import (
@@ -40,7 +41,6 @@ from gpcatalog.effects.query_columns import columns_of, read_names, row_types
 from gpcatalog.effects.refused_distribution import default_keys
 from gpcatalog.effects.refused_partitions import note_bound
 from gpcatalog.effects.relations import Table
-from gpcatalog.effects.ties import reading_of
 from gpcatalog.effects.view_sequences import read_sequences
 from gpcatalog.model.storage import Storage
 
@@ -211,7 +211,7 @@ def _note_reads(
     """Record and return the relations that the query of a materialized view reads or names."""
     reads = read_names(state, query) | row_types(state, query)
     sequences = read_sequences(state, query)
-    table.reading = reading_of(state, query, reads, named=False)
+    table.reading = reading_of(state, query, named=False)
     state.ties.index(key, reads | sequences)
     return reads | sequences
 
@@ -237,16 +237,15 @@ def created(
     of: the clause PARTITION OF; sources: number of tables that LIKE names
     """
     key = table.schema, table.name
+    if why := created_before(state, key, temporary=table.temporary):
+        return Effect(verb="create", unknown=[REJECTED + why])
     there = None if state.opaque or key in state.before else state.tables.get(key)
-    if there is not None and there.temporary == table.temporary and not there.uncounted:
-        doubtful = state.perhaps or maybe_in_role_schema(state, table.schema)
-        there.uncounted = (
-            f"whether {table.title} exists" if doubtful else f"{REJECTED}{table.title} exists"
-        )
-        return Effect(verb="create", unknown=[there.uncounted])
     effect = Effect(
         verb="create", table=table, unknown=list(table.unknown), new_parts=list(table.parts)
     )
+    if there is not None and there.temporary == table.temporary:
+        there.uncounted = there.uncounted or f"whether {table.title} exists"
+        return Effect(verb="create", unknown=[there.uncounted])
     if table.kind == "MATERIALIZED VIEW":
         effect.minor.append("dependencies of a view")
     if table.known:

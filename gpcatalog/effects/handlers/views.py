@@ -12,6 +12,7 @@ from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.columns_read import reading_of
 from gpcatalog.effects.definition import column, define
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.dependents import doubt_functions
@@ -29,7 +30,6 @@ from gpcatalog.effects.query_columns import (
 )
 from gpcatalog.effects.relations import Table, View
 from gpcatalog.effects.renames import rename_reads
-from gpcatalog.effects.ties import reading_of
 from gpcatalog.effects.view_sequences import read_sequences
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
         effect.add_unknown("whether the view already exists")
     reads = read_names(state, query) | row_types(state, query)
     named = output is not None and len(given) >= len(output)
-    reading = reading_of(state, query, reads, named=named)
+    reading = reading_of(state, query, named=named)
     state.views[key] = View(number, reads | sequences, output=output, reading=reading)
     state.ties.index(key, reads | sequences)
     if number is None or was is None:
