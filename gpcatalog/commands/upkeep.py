@@ -242,7 +242,9 @@ def script(
 
 def _report(work: NightWork) -> None:
     """Report the operations that were refused, and what is not done or done differently."""
-    lines = [f"refused: {r.table} {r.operation}: {r.reason}" for r in work.refused]
+    from gpcatalog.migration.operations import joined
+
+    lines = [f"refused: {step}" for step in joined(work.refused)]
     for line in dict.fromkeys([*lines, *(f"note: {note}" for note in work.notes)]):
         streams.log(line.encode("ascii", "backslashreplace").decode())
 

@@ -14,6 +14,7 @@ from gpcatalog.errors import CatalogError
 from gpcatalog.model.names import printable, quote_ident, quote_literal
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.server import Server
+from gpcatalog.probes.connection import OF_OTHERS
 
 SCHEMA = "gpcatalog.doctor/1"
 # catalogs whose rows an audit would count and measure; the other unreadable catalogs contain
@@ -428,6 +429,8 @@ def _readable(name: str, why: str, schema: str, table: str, lost: str, to: str) 
     )
     if not why:
         return Section(name, True, f"SELECT on {table}")
+    if why.endswith(OF_OTHERS):  # no privilege helps
+        return Section(name, False, f"{why}; only that role reads it", lost)
     return Section(name, False, why, lost, grants)
 
 

@@ -37,6 +37,7 @@ from gpcatalog.effects.refused_partitions import attach
 from gpcatalog.effects.refused_tables import (
     Elements,
     has_primary,
+    kept_as,
     not_a_parent,
     read_columns,
     refused_reference,
@@ -274,7 +275,7 @@ def _add_constraint(
             return f"column {missing} of a foreign key does not exist"
         if not alone and state.find(node.this) is table:
             continue  # another action may add the key
-        if why := refused_reference(state, node, local, types):
+        if why := refused_reference(state, node, local, types, kept=kept_as(table)):
             return why
     return ""
 

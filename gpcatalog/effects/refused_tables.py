@@ -234,7 +234,14 @@ def refused_table(state: SchemaState, tree: exp.Create) -> str:
         or (_expressions(found, qualified(name)[1]) if complete else "")
         or (_copied(state, elements, found) if parents is None and of is None else "")
         or (_inherited(state, parents, types, temporary) if parents is not None else "")
-        or next((w for r in found.foreign if (w := refused_reference(state, *r, types, name))), "")
+        or next(
+            (
+                w
+                for r in found.foreign
+                if (w := refused_reference(state, *r, types, name, kept=_kept(tree, temporary)))
+            ),
+            "",
+        )
         or (_partition(state, of, found, temporary=temporary) if of is not None else "")
         or (_relation(state, name) if not temporary else "")
     )
@@ -450,22 +457,47 @@ def without_key(columns: Sequence[str], keys: Sequence[str], *, classic: bool) -
 # --- foreign keys ---------------------------------------------------------------------------------
 
 
+# which tables a foreign key of a table may reference (PostgreSQL, ATAddForeignKeyConstraint)
+_REFERENCED_BY = {
+    "permanent": ("permanent",),
+    "unlogged": ("permanent", "unlogged"),
+    "temporary": ("temporary",),
+}
+
+
+def kept_as(table: Table) -> str:
+    """How a table is kept: "permanent", "unlogged" or "temporary"."""
+    return "temporary" if table.temporary else "unlogged" if table.unlogged else "permanent"
+
+
+def _kept(tree: exp.Create, temporary: bool) -> str:
+    if temporary:
+        return "temporary"
+    return "unlogged" if tree.find(exp.UnloggedProperty) is not None else "permanent"
+
+
 def refused_reference(
     state: SchemaState,
     node: gx.ReferencesConstraint,
     columns: tuple[str, ...],
     types: Mapping[str, Column],
     new: exp.Expression | None = None,
+    *,
+    kept: str,
 ) -> str:
     """What is wrong with a foreign key of these columns.
 
-    types: columns of the table by name; new: the new table, which it may reference
+    types: columns of the table by name; new: the new table, which it may reference; kept:
+    "permanent", "unlogged" or "temporary"
     """
     if new is not None and qualified(new)[1] == qualified(node.this)[1]:
         return ""
     target = state.find(node.this)
     if target is None or not is_certain(state, node.this, target) or node.args.get("period"):
         return ""
+    its_kind = kept_as(target)
+    if its_kind not in _REFERENCED_BY[kept]:
+        return f"a {kept} table cannot reference {target.title}, which is {its_kind}"
     key_columns = _names(node.expressions)
     if not key_columns:
         primary = next((k for k in target.indexes if k.like.startswith("primary key")), None)

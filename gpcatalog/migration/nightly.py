@@ -15,7 +15,13 @@ import gpcatalog
 from gpcatalog.migration import journal
 from gpcatalog.migration.folder import comment, settings_text, writer_for
 from gpcatalog.migration.journal import SCHEMA
-from gpcatalog.migration.operations import Operation, RefusedStep, TableMigration, WriteContext
+from gpcatalog.migration.operations import (
+    Operation,
+    RefusedStep,
+    TableMigration,
+    WriteContext,
+    joined,
+)
 from gpcatalog.migration.request import Mode, Request
 from gpcatalog.migration.steps.create import CreatePartitions
 from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
@@ -124,8 +130,12 @@ class NightScript:
             "\n" + comment(["===== end"]),
             proven(
                 [
-                    *(self._refusal(r) for r in self.work.refused),
-                    *(call("leave", literal(t.context.root.sql)) for t in self.work.tables),
+                    *(self._refusal(r) for r in joined(self.work.refused)),
+                    *(
+                        call("leave", literal(t.context.root.sql))
+                        for t in self.work.tables
+                        if t.forward
+                    ),
                     call("upkeep_end", literal(self.run), str(self.work.waiting)),
                 ]
             ),
@@ -230,7 +240,7 @@ class NightScript:
             found += ["", *lost]
         if work.refused:
             found += ["", "Refused:"]
-            found += [f"  {r.table}: {r.operation} {r.id}: {r.reason}" for r in work.refused]
+            found += [f"  {step}" for step in joined(work.refused)]
         if work.notes:
             found += ["", "Notes:", *(f"  {n}" for n in work.notes)]
         return [*found, "", self._signature()]
@@ -264,7 +274,8 @@ class NightScript:
 
     def _refusal(self, refused: RefusedStep) -> str:
         """The call that records a step that was refused when the script was written."""
-        step, why = refused.id or refused.operation, printable(refused.reason)
+        names = f"{listed(refused.partitions, 3)}: " if refused.partitions else ""
+        step, why = refused.id or refused.operation, printable(names + refused.reason)
         return call("upkeep_failed", *map(literal, (self.run, refused.table, step, why)))
 
     def _merges(self) -> list[str]:

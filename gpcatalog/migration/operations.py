@@ -5,14 +5,14 @@ that several operations use.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gpcatalog.migration.introspect import Grant, Index, Relation
 from gpcatalog.migration.request import Request
 from gpcatalog.migration.traits import PropertyStatements
-from gpcatalog.model.names import first_lines, qualified
+from gpcatalog.model.names import first_lines, listed, qualified
 from gpcatalog.model.server import Server
 
 if TYPE_CHECKING:
@@ -282,6 +282,12 @@ class Operation(ABC):
         """Return (schema, name) of the relations that it creates, with their names afterwards."""
         return []
 
+    def names_when_written(self) -> list[tuple[str, str]]:
+        """Return those of its names that must be free when the SQL is written. When it runs,
+        `names` must be free.
+        """
+        return self.names()
+
     def owners(self, *, classic: bool) -> list[Relation]:
         """Return the relations that may have such names, or indexes with such names, before the
         operation.
@@ -361,12 +367,31 @@ class PartitionOperation(Operation):
 
 @dataclass
 class RefusedStep:
-    """A step for which no SQL is written, and the reason."""
+    """A step for which no SQL is written, and the reason. partitions: that it would create or
+    change
+    """
 
     id: str
     table: str
     operation: str
     reason: str
+    partitions: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        names = f" ({listed(self.partitions, 5)})" if self.partitions else ""
+        return f"{self.table}: {self.operation}{names}: {self.reason}"
+
+
+def joined(refused: Iterable[RefusedStep]) -> list[RefusedStep]:
+    """The steps of each table that are refused for the same reason as one, with the first id."""
+    groups: dict[tuple[str, str, str], RefusedStep] = {}
+    for r in refused:
+        key = r.table, r.operation, r.reason
+        first = groups.get(key)
+        groups[key] = (
+            r if first is None else replace(first, partitions=first.partitions + r.partitions)
+        )
+    return list(groups.values())
 
 
 @dataclass(kw_only=True)

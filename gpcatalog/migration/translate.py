@@ -4,8 +4,10 @@ are not safe are refused with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+from msgspec import structs
 
 from gpcatalog.migration.introspect import (
     ProbeRunner,
@@ -106,15 +108,36 @@ def _translate_steps(
     done = _TranslatedSteps()
     done.add_steps(live, run_probe, limits, frozenset())
     occupied = _occupied_names(live, run_probe, [o for _, pairs in done.steps for o, _ in pairs])
+    # translate again without the refused steps: other steps depend on the accepted ones
     if occupied:
-        # translate again without these steps: other steps depend on the accepted ones
-        live.forget()
         done = _TranslatedSteps()
+        live.forget()
         done.add_steps(live, run_probe, limits, occupied)
+    whole = {r.id: r for r in done.refused}
+    parts = {s.id: _divided(s, whole) for s in live.planned.steps}
+    if any(len(of) > 1 for of in parts.values()):
+        steps = [part for of in parts.values() for part in of]
+        live.planned = structs.replace(live.planned, steps=steps)
+        done = _TranslatedSteps()
+        live.forget()
+        done.add_steps(live, run_probe, limits, occupied)
+        done.join(whole, parts)
     migration.advice += done.advice
     migration.refused += done.refused
     for step, pairs in done.steps:
         _add(migration, step, pairs)
+
+
+def _partitions(step: op.AnyStep) -> tuple[str, ...]:
+    """The names of the partitions that a step would change or create."""
+    units = getattr(step, "new", None) or getattr(step, "units", None) or ()
+    return tuple(unit.name for unit in units)
+
+
+def _divided(step: op.AnyStep, refused: Collection[str]) -> Sequence[op.AnyStep]:
+    """The parts of a refused step that may be possible alone; the step itself if it has none."""
+    alone = handler_of(step).alone
+    return alone(step) if alone is not None and step.id in refused else [step]
 
 
 @dataclass(frozen=True)
@@ -137,6 +160,21 @@ class _TranslatedSteps:
     steps: list[tuple[op.AnyStep, Translation]] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
     refused: list[RefusedStep] = field(default_factory=list)
+
+    def join(
+        self, whole: Mapping[str, RefusedStep], parts: Mapping[str, Sequence[op.AnyStep]]
+    ) -> None:
+        """Report a step once if all its parts are refused for the same reason.
+
+        whole: refused steps by id; parts: the parts of each step
+        """
+        for id, step in whole.items():
+            of = {part.id for part in parts[id]}
+            mine = [r for r in self.refused if r.id in of]
+            if len(mine) == len(of) > 1 and len({r.reason for r in mine}) == 1:
+                at = self.refused.index(mine[0])
+                self.refused = [r for r in self.refused if r.id not in of]
+                self.refused.insert(at, replace(step, reason=mine[0].reason))
 
     def add_steps(
         self,
@@ -161,14 +199,21 @@ class _TranslatedSteps:
                     _refuse_too_large(step, window=limits.window, slots=limits.slots)
                 pairs = handler.translate(live, step, run_probe)
                 for name in (
-                    n for operation, _ in pairs for n in operation.names() if n in occupied
+                    n
+                    for operation, _ in pairs
+                    for n in operation.names_when_written()
+                    if n in occupied
                 ):
                     raise Refusal(
                         f"a relation named {qualified(*name)} exists already: drop or rename it"
                     )
             except (Refusal, ValueError) as e:
                 reason = str(e) if isinstance(e, Refusal) else f"not supported: {e}"
-                self.refused.append(RefusedStep(step.id, live.planned.name, step.operation, reason))
+                self.refused.append(
+                    RefusedStep(
+                        step.id, live.planned.name, step.operation, reason, _partitions(step)
+                    )
+                )
                 continue
             live.accepted.append(step)
             self.steps.append((step, pairs))
@@ -181,7 +226,7 @@ def _occupied_names(
     table = live.table
     own = {(r.schema, r.name) for r in table.relations.values()}
     own |= {(table.relations[oid].schema, i.name) for oid, of in table.indexes.items() for i in of}
-    needed = {n for o in operations for n in o.names()} - own
+    needed = {n for o in operations for n in o.names_when_written()} - own
     if not needed:
         return set()
     names, schemas = (sorted({n[at] for n in needed}) for at in (1, 0))

@@ -340,11 +340,15 @@ def others_lost(
 
     >>> others_lost([{"replica identity": "FULL"}, {}], {}, "the new partition", "that of p2")
     ['replica identity on 1 of 2 partitions: the new partition has none']
+    >>> others_lost([{"replica identity": "n"}, {}], {"replica identity": "n"}, "the new partition", "that of p2")
+    ['replica identity on 1 of 2 partitions: the new partition has that of p2']
     """
     found = []
-    for name in dict.fromkeys(k for p in parts for k in p):
+    for name in dict.fromkeys(k for p in (*parts, kept) for k in p):
         then = kept.get(name)
-        if number := sum(name in p and p[name] != then for p in parts):
+        # a part without replica identity has the default one
+        has_it = [p for p in parts if name in p or name == "replica identity"]
+        if number := sum(p.get(name) != then for p in has_it):
             has = "none" if then is None else other
             found.append(f"{name} on {number} of {len(parts)} partitions: {where} has {has}")
     return found

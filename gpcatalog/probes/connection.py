@@ -266,6 +266,7 @@ class ProbeFailed(Exception):
         self.reason = reason
 
 
+OF_OTHERS = "reading it could run code of that role"  # end of the reason of _trust
 # status of a probe by SQLSTATE
 _STATUS = {
     "42501": "denied",  # insufficient_privilege
@@ -359,7 +360,7 @@ class Session:
             what = f"extension {extension} in schema {schema}" if extension else f"schema {schema}"
             raise ProbeFailed(
                 "denied",
-                f"{what} belongs partly to {owners}: reading it could run code of that role",
+                f"{what} belongs partly to {owners}: {OF_OTHERS}",
             )
 
     def query(self, statement: str, params: Sequence[Any] | None = None) -> list[dict[str, Any]]:

@@ -239,7 +239,8 @@ def _same_name_twice(work: TableMigration, claimed: set[tuple[str, str]]) -> lis
         if twice:
             work.forward.remove(o)
             reason = f"another table detaches {qualified(*twice[0])} in the same night: rename one"
-            refused.append(RefusedStep(o.id, table, "retire", reason))
+            names = tuple(u.relation.name for u in o.gone)
+            refused.append(RefusedStep(o.id, table, "retire", reason, names))
         else:
             claimed |= set(o.names())
     return refused
@@ -264,7 +265,7 @@ def _translated(
     from gpcatalog.capacity.limits import lock_slots
     from gpcatalog.migration.operations import RefusedStep
     from gpcatalog.migration.translate import translate
-    from gpcatalog.model.names import qualified
+    from gpcatalog.model.names import listed, qualified
     from gpcatalog.planner.plan import TablePlan
     from gpcatalog.probes.by_table import ByTable
     from gpcatalog.probes.connection import ProbeFailed
@@ -308,7 +309,9 @@ def _translated(
     for r in found.refused:
         if r.id in places:
             impossible.add(places[r.id])
-            found.impossible[f"{r.table}: {r.id} is not merged: {r.reason}"] = None
+            found.impossible[
+                f"{r.table}: {listed(r.partitions, 3) or r.id} are not merged: {r.reason}"
+            ] = None
     found.impossible |= dict.fromkeys(found.planned.refusals)
     return impossible
 
@@ -471,7 +474,7 @@ def runs_of(session: Session) -> tuple[list[Run] | None, list[str]]:
     Raises CatalogError if another role owns a part of the journal, or if the role may not read it.
     """
     from gpcatalog.model.upkeep_runs import runs
-    from gpcatalog.probes.connection import ProbeFailed
+    from gpcatalog.probes.connection import OF_OTHERS, ProbeFailed
 
     if not session.rows("upkeep_home"):
         return None, []
@@ -481,7 +484,8 @@ def runs_of(session: Session) -> tuple[list[Run] | None, list[str]]:
     except ProbeFailed as e:
         raise CatalogError(
             f"the journal of upkeep cannot be read: {e.reason}",
-            hint="connect as the role that runs the scripts, or as a superuser",
+            hint="connect as the role that runs the scripts"
+            + ("" if e.reason.endswith(OF_OTHERS) else ", or as a superuser"),
             exit_code=Exit.UNREACHABLE,
         ) from None
     return runs(rows), [f"{r['relation']}: {r['step']}" for r in waiting]

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-import csv
+import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.names import quote_ident
 from gpcatalog.store.schema import TABLES, columns_of
 from gpcatalog.store.snapshot import Snapshot
 
+_SPECIAL = re.compile('[",\r\n]')
+
+
+def _line(values: Sequence[Any]) -> str:
+    """A line of CSV. The csv module of Python does not distinguish NULL from an empty text."""
+    return ",".join(map(_field, values)) + "\r\n"
+
+
+def _field(value: Any) -> str:
+    if value is None:
+        return ""
+    text = str(value)
+    quoted = not text or text == "\\." or _SPECIAL.search(text)
+    return '"' + text.replace('"', '""') + '"' if quoted else text
+
 
 def export(snapshot: Snapshot, folder: Path) -> dict[str, int]:
     """Create `folder` and write every table to it; return the number of rows by table. NULL is an
-    empty field.
+    empty field, an empty text is "", as COPY … (FORMAT csv) of PostgreSQL reads them.
 
     Raises CatalogError if the folder exists or cannot be written; no incomplete export remains.
     """
@@ -30,14 +47,13 @@ def export(snapshot: Snapshot, folder: Path) -> dict[str, int]:
     try:
         for table in TABLES:
             with (folder / f"{table}.csv").open("w", newline="", encoding="utf-8") as out:
-                writer = csv.writer(out)
                 names, batches = snapshot.stream(
                     f"SELECT {', '.join(quote_ident(c) for c in columns_of(table))} FROM {table}"
                 )
-                writer.writerow(names)
+                out.write(_line(names))
                 rows[table] = 0
                 for batch in batches:
-                    writer.writerows(batch)
+                    out.writelines(map(_line, batch))
                     rows[table] += len(batch)
     except OSError as e:
         shutil.rmtree(folder, ignore_errors=True)

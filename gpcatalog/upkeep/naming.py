@@ -25,9 +25,9 @@ _FORMATS = (
     "%Ym%m",
     "%Y%m",
     "%y%m",
-    "%Yw%V",
-    "%Gw%V",
+    "%Gw%V",  # before %Y: weeks belong to ISO years
     "%G_w%V",
+    "%Yw%V",
     "%Yq%Q",
     "%Y_q%Q",
     "%Y",

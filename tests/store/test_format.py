@@ -13,10 +13,12 @@ import subprocess
 import sys
 import time
 import zlib
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
+import psycopg
 import pytest
 
 from gpcatalog.errors import CatalogError
@@ -293,6 +295,31 @@ def test_totals_only_once(tmp_path: Path) -> None:
 
 
 # --- export and messages --------------------------------------------------------------------------
+
+
+def test_a_server_reads_what_was_exported(tmp_path: Path, pg_dsn: str) -> None:
+    """COPY … (FORMAT csv) reads every value as it was, also NULL and the empty text."""
+    with Snapshot(Path(__file__).parents[2] / "fixtures/greenplum6.gpcatalog") as opened:
+        export(opened, tmp_path / "out")
+        seen = [0, 0]
+        with psycopg.connect(pg_dsn, autocommit=True, prepare_threshold=None) as conn:
+            for table in TABLES:
+                names = ", ".join(f'"{c}"' for c in columns_of(table))
+                stored = [
+                    tuple(None if v is None else str(v) for v in row)
+                    for batch in opened.stream(f"SELECT {names} FROM {table}")[1]
+                    for row in batch
+                ]
+                conn.execute("DROP TABLE IF EXISTS pg_temp.x")
+                conn.execute(
+                    f"CREATE TEMP TABLE x ({', '.join(f'c{n} text' for n in range(names.count(',') + 1))})"
+                )
+                with conn.cursor().copy("COPY x FROM STDIN (FORMAT csv, HEADER)") as copy:
+                    copy.write((tmp_path / f"out/{table}.csv").read_bytes())
+                assert Counter(conn.execute("SELECT * FROM x").fetchall()) == Counter(stored), table
+                seen[0] += sum(v is None for row in stored for v in row)
+                seen[1] += sum(v == "" for row in stored for v in row)
+    assert all(seen), seen
 
 
 def test_export(tmp_path: Path) -> None:

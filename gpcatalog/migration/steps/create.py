@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from gpcatalog.migration import subtree
 from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation
 from gpcatalog.migration.journal import SCHEMA
@@ -44,6 +46,7 @@ from gpcatalog.model.bounds import parse
 from gpcatalog.model.names import first_lines, qualified, relation_name
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.traits import Traits, without_statistics
+from gpcatalog.planner.operations import step_id
 from gpcatalog.upkeep.steps import Create, NewUnit
 
 
@@ -90,6 +93,9 @@ class CreatePartitions(PartitionOperation):
     def allows_publications(self) -> bool:
         return not self.move
 
+    def names_when_written(self) -> list[tuple[str, str]]:
+        return [name for s in self.swaps for name in s.names()]
+
     def grants(self) -> Sequence[Grant]:
         return [g for s in self.swaps for g in s.grants()]
 
@@ -133,8 +139,21 @@ class CreatePartitions(PartitionOperation):
                 ],
             )
         )
-        phases.append((Phase.NOTE, writer.note(context, self, "done")))
+        phases.append((Phase.NOTE, self._note(writer, context)))
         return [writer.block(context, self, phases)]
+
+    def _note(self, writer: Writer, context: Context) -> list[str]:
+        """Note that the step is done, unless the name of one of its partitions is in use."""
+        done = writer.note(context, self, "done")
+        if self.move:
+            return done
+        run, root, step = map(literal, (writer.run, context.root.sql, self.id))
+        refused = (
+            f"EXISTS (SELECT 1 FROM {SCHEMA}.upkeep u WHERE u.plan = {run} AND u.relation = {root}"
+            f" AND u.step = {step} AND u.state = 'refused' AND u.at >="
+            f" pg_catalog.current_setting('{SCHEMA}.began')::timestamptz)"
+        )
+        return [f"IF NOT {refused} THEN", *(f"    {line}" for line in done), "END IF;"]
 
     def _locks(self, writer: Writer, context: Context) -> list[str]:
         if writer.classic:
@@ -488,4 +507,17 @@ def _translate(live: LiveTable, step: Create, run_probe: ProbeRunner) -> Transla
     return found
 
 
-register(StepHandler(_translate, exchanges=False), "create")
+def _alone(step: Create) -> list[Create]:
+    """A step for each of the new partitions."""
+    return [
+        structs.replace(
+            step,
+            id=step_id("create", step.id, new.bound),
+            explanation=f"create {new.name}",
+            new=(new,),
+        )
+        for new in step.new
+    ]
+
+
+register(StepHandler(_translate, exchanges=False, alone=_alone), "create")

@@ -26,6 +26,7 @@ class StepHandler:
     exchanges: whether it replaces or removes partitions, so that objects that depend on the table
                are obstacles
     removes:   whether a step only detaches or drops partitions, so that there are fewer obstacles
+    alone:     divides a step into smaller ones, of which some may be possible if it is refused
     advise:    returns the sentence for a step that changes nothing on the server
     """
 
@@ -33,6 +34,7 @@ class StepHandler:
     divisible: bool = False
     exchanges: bool = True
     removes: Callable[[Any], bool] = lambda step: False
+    alone: Callable[[Any], Sequence[Any]] | None = None
     advise: Callable[[Any], str] | None = None
 
 
