@@ -13,8 +13,7 @@ import msgspec
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.names import printable, quote_ident, quote_literal
 from gpcatalog.model.quantity import plural
-from gpcatalog.model.server import Server
-from gpcatalog.probes.connection import OF_OTHERS
+from gpcatalog.model.server import OF_OTHERS, Server
 
 SCHEMA = "gpcatalog.doctor/1"
 # catalogs whose rows an audit would count and measure; the other unreadable catalogs contain

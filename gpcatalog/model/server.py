@@ -16,6 +16,9 @@ _FORK = re.compile(
 )
 _POSTGRES = re.compile(r"^(?:PostgreSQL|EnterpriseDB)\s+(?P<version>\d+(?:\.\d+)*)")
 
+# end of the reason why objects of another role are not read; no privilege changes that
+OF_OTHERS = "reading it could run code of that role"
+
 
 @dataclass(frozen=True)
 class Server:

@@ -19,7 +19,7 @@ from psycopg import conninfo as _conninfo
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model import secrets
 from gpcatalog.model.names import quote_literal
-from gpcatalog.model.server import Server, UnsupportedServer, identify
+from gpcatalog.model.server import OF_OTHERS, Server, UnsupportedServer, identify
 from gpcatalog.probes import copy_out, library
 from gpcatalog.probes import guards as guarding
 from gpcatalog.probes.encodings import decoded, take_bytes, without_encoding
@@ -266,7 +266,6 @@ class ProbeFailed(Exception):
         self.reason = reason
 
 
-OF_OTHERS = "reading it could run code of that role"  # end of the reason of _trust
 # status of a probe by SQLSTATE
 _STATUS = {
     "42501": "denied",  # insufficient_privilege

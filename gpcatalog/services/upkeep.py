@@ -473,8 +473,9 @@ def runs_of(session: Session) -> tuple[list[Run] | None, list[str]]:
 
     Raises CatalogError if another role owns a part of the journal, or if the role may not read it.
     """
+    from gpcatalog.model.server import OF_OTHERS
     from gpcatalog.model.upkeep_runs import runs
-    from gpcatalog.probes.connection import OF_OTHERS, ProbeFailed
+    from gpcatalog.probes.connection import ProbeFailed
 
     if not session.rows("upkeep_home"):
         return None, []

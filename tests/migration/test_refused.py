@@ -21,7 +21,7 @@ EVERYWHERE: Obstacles = {
     "view": (("CREATE VIEW {t}_v AS SELECT v FROM {l}",), "a view uses it: {l} ({t}_v)"),
     "rule": (
         ("CREATE RULE no AS ON DELETE TO {l} DO INSTEAD NOTHING",),
-        "it has a rule: {l} ({l})",
+        "it has a rule: {l} (no)",
     ),
     "trigger": (
         (

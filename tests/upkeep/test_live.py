@@ -683,7 +683,7 @@ def test_retention_of_a_table_with_foreign_key_and_publication(
     if how == "drop":
         made.execute(dsn, "UPDATE gpcatalog_journal.upkeep SET at = at - interval '7 days'")
         year, text = night(dsn, rules, allow_drop=True)
-        assert text.count(f"LOST: public.fact: rules of {first}\n") == 1
+        assert text.count(f"LOST: public.fact: rule r of {first}\n") == 1
         done = year.run(text)
         assert done.returncode == 0, done.stderr
     left = made.fetch(dsn, "SELECT count(*) FROM fact")[0][0]

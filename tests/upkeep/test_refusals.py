@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from typer.testing import CliRunner
 
+from gpcatalog.cli import app
 from gpcatalog.errors import CatalogError
 from tests.conftest import fresh_database
 from tests.migration import made
@@ -155,3 +157,25 @@ def test_a_pattern_that_matches_no_table(pg_dsn: str) -> None:
         "publc.t: no partitioned table matches this pattern of the policy (table[0])" in year.errors
     )
     assert any(e.startswith("public.bare: it has no partition that a new one") for e in year.errors)
+
+
+def test_the_journal_of_another_role(pg_dsn: str) -> None:
+    """A superuser does not read it, and no GRANT helps: the messages name the role that can."""
+    dsn = fresh_database(pg_dsn, "upkeep_of_another")
+    role = "keeper_of_upkeep"
+    made.execute(
+        dsn,
+        f"DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{role}') THEN CREATE ROLE {role}; END IF; END $$",
+        f"CREATE SCHEMA gpcatalog_journal AUTHORIZATION {role}",
+        "CREATE TABLE gpcatalog_journal.upkeep (plan text, relation text, step text, state text, detail text, at timestamptz)",
+        f"ALTER TABLE gpcatalog_journal.upkeep OWNER TO {role}",
+    )
+    daily(dsn, "t", 5)
+    status = CliRunner().invoke(app, ["upkeep", "status", dsn]).exception
+    assert isinstance(status, CatalogError)
+    assert f"belongs partly to {role}" in status.message
+    assert status.hint == "connect as the role that runs the scripts"
+    doctor = " ".join(CliRunner().invoke(app, ["doctor", dsn]).output.split())
+    assert f"belongs partly to {role}: reading it could run code of that role" in doctor
+    assert "only that role reads it" in doctor
+    assert "GRANT USAGE ON SCHEMA gpcatalog_journal" not in doctor

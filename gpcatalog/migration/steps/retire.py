@@ -187,11 +187,7 @@ def _lost(live: LiveTable, units: list[Relation]) -> list[str]:
         # a leaf is its own unit
         for r in dict.fromkeys(live.unit(u).everything):
             own = [h for h in live.table.dependents.get(r.oid, ()) if h.what in _OBJECTS]
-            # for a rule, the detail is its relation
-            found += [
-                f"rules of {r.name}" if h.what == "rule" else f"{h.what} {h.detail} of {r.name}"
-                for h in own
-            ]
+            found += [f"{h.what} {h.detail} of {r.name}" for h in own]
     return found
 
 
