@@ -62,8 +62,11 @@ def escaped(text: str) -> str:
     a\eb \-\-all
     >>> print(escaped(".TH"))
     \&.TH
+    >>> print(escaped("PGHOST, …"))
+    PGHOST, \[u2026]
     """
     plain = text.replace("\\", "\\e").replace("-", "\\-")
+    plain = re.sub(r"[^\x00-\x7f]", lambda m: f"\\[u{ord(m.group()):04X}]", plain)
     return re.sub(r"^(?=[.'])", r"\\&", plain, flags=re.M)
 
 

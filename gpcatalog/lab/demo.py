@@ -5,6 +5,7 @@ maintenance.
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -190,6 +191,8 @@ def demo_server(
     """
     import psycopg
 
+    # the server ends first after Ctrl-C: psycopg would log that its connection is lost
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())
     progress("demo: starting a temporary PostgreSQL server")
     # autovacuum is off, so that the dead rows of the demo remain visible
     settings = {"autovacuum": "off", "max_prepared_transactions": "10"}

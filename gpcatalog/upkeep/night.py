@@ -563,7 +563,8 @@ def _of_known_size(t: TableState, run: list[Partition], found: Night) -> bool:
         return True
     text = (
         f"sizes of partitions from {t.key.shown(run[0].low)} are unknown, so their merge cannot be"
-        " kept within the limits"
+        " kept within the limits: write the script as a role that can read them, such as a"
+        " superuser (with --owner-runs if their owner runs it)"
     )
     found.notes.append(Note(table=t.oid, what="merge", text=text))
     return False
