@@ -10,7 +10,7 @@ _NUMBERS = frozenset("int2 int4 int8 numeric float4 float8".split())
 _TEXTS = frozenset("text varchar bpchar".split())
 _DAYS = frozenset("date timestamp timestamptz".split())
 _SINGLE = frozenset("bool uuid json jsonb bytea interval time inet xml".split())
-_KNOWN = _NUMBERS | _TEXTS | _DAYS | _SINGLE
+KNOWN_TYPES = _NUMBERS | _TEXTS | _DAYS | _SINGLE
 
 
 def no_assignment(old: Column, new: Column) -> bool:
@@ -18,7 +18,7 @@ def no_assignment(old: Column, new: Column) -> bool:
     to that of the other. Source: pg_cast of PostgreSQL 9.4 to 19 (tests/effects/test_casts.py).
     """
     source, target = old.type, new.type
-    if old.own_type or new.own_type or not {source, target} <= _KNOWN:
+    if old.own_type or new.own_type or not {source, target} <= KNOWN_TYPES:
         return False
     if source == target or target in _TEXTS:
         return False

@@ -10,6 +10,7 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.keys import qualified
 from gpcatalog.effects.relations import Table
+from gpcatalog.effects.view_sequences import column_with_sequence
 
 if TYPE_CHECKING:
     from gpcatalog.effects.effect import Effect
@@ -32,6 +33,7 @@ def name_in_use(state: SchemaState, key: Name, *, temporary: bool = False) -> st
             exists
             or (key in state.views and state.views[key].columns is not None)
             or (key in state.sequences and key not in state.owned_once)
+            or _of_table(state, key)
             or (
                 hit is not None
                 and (hit[1][-1].schema or hit[0].schema) == schema
@@ -39,6 +41,19 @@ def name_in_use(state: SchemaState, key: Name, *, temporary: bool = False) -> st
             )
         )
     return f"{name} exists" if exists else ""
+
+
+def _of_table(state: SchemaState, key: Name) -> bool:
+    """Whether an index of a table, or the sequence of a column, certainly has this name."""
+    schema, name = key
+    if name in state.index_names and any(
+        k.name == name
+        for table in state.tables.values()
+        if table.schema == schema and not table.temporary and is_complete(table)
+        for k in (*table.indexes, *table.only)
+    ):
+        return True
+    return "_seq" in name and column_with_sequence(state, key) is not None
 
 
 def created_before(state: SchemaState, key: Name, *, temporary: bool) -> str:

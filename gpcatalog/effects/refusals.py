@@ -33,6 +33,7 @@ from gpcatalog.effects.refused_tables import (
     read_columns,
     refused_table,
 )
+from gpcatalog.effects.refused_types import labels_twice, refused_enum
 from gpcatalog.effects.relations import Table
 from gpcatalog.effects.signatures import refused_routine
 from gpcatalog.effects.straight_code import dropped_functions
@@ -287,6 +288,8 @@ def _type(state: SchemaState, tree: exp.Expression) -> str:
         return ""  # a base type replaces the shell type of that name
     key = schema or state.new_objects, name
     relation = key in state.tables or key in state.views
+    if why := labels_twice(tree):
+        return why
     return type_in_use(state, key) or (name_in_use(state, key) if relation else "")
 
 
@@ -345,6 +348,7 @@ _CHECKS: dict[str, RefusalCheck] = {
     "CreateSequence": _sequence,
     "CreateType": _type,
     "CreateDomain": _type,
+    "AlterType": refused_enum,
     "DropObject": refused_drop,
     "AlterTable": refused_alter,
     "AlterIndex": _rename,

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.effects.casts import different_types, no_assignment
+from gpcatalog.effects.attached import attached_to
+from gpcatalog.effects.casts import KNOWN_TYPES, different_types, no_assignment, not_comparable
+from gpcatalog.effects.certain import is_complete
 from gpcatalog.effects.columns_read import view_of_column
 from gpcatalog.effects.expansion import catalog_type
 from gpcatalog.effects.handlers.actions import action_has_only
@@ -33,7 +35,9 @@ def _of_parent(state: SchemaState, table: Table, name: str) -> str:
     """A message if a column is inherited, so that it can only be changed in the parent."""
     column = next((c for c in table.columns if c.name == name), None)
     partition = table.parent is not None and not state.edition.classic
-    if column is None or not (partition or (table.inherits and not column.local)):
+    parents = [state.tables.get(key) for key in table.inherits]
+    inherited = any(p is not None and any(c.name == name for c in p.columns) for p in parents)
+    if column is None or not (partition or inherited or (table.inherits and not column.local)):
         return ""
     return f"column {name} of {table.title} is inherited"
 
@@ -150,6 +154,8 @@ def refused_column_drop(
             return why
     if view := view_of_column(state, table, name):
         return f"view {view} depends on column {name}"
+    if what := attached_to(table, name):
+        return f"{what} depends on column {name}"
     for sequence, column, sure in owned_sequences(state, table):
         for one in state.ties.reading(state, sequence) if sure and column == name else ():
             return f"view {one[1]} depends on sequence {sequence[1]} of column {name}"
@@ -265,6 +271,8 @@ def _retype(
         return why
     if view := view_of_column(state, table, name):
         return f"view {view} depends on column {name}"
+    if what := attached_to(table, name):
+        return f"{what} depends on column {name}"
     computed = next((c.name for c in table.columns if name in c.generated), "")
     if computed and len(actions) == 1:
         return f"column {computed} is computed from column {name}"
@@ -279,8 +287,54 @@ def _retype(
     keys = (k for k in table.indexes if k.constraint and name in k.simple)
     if changes and not drops and state.edition.greenplum and (key := next(keys, None)) is not None:
         return f"key {key.name} contains column {name}"
-    if action.args.get("using") is None and not state.ties.casts and no_assignment(column, new):
-        return f"{column.type} is not converted to {new.type} without USING"
+    converted = state.ties.casts or not (
+        no_assignment(column, new) or _to_enum(state, column, kind)
+    )
+    was, now = (
+        column.type_used or column.type,
+        new.type if not new.own_type else state.types.used(kind),
+    )
+    if not converted and action.args.get("using") is None:
+        return f"{was} is not converted to {now} without USING"
+    if not converted and column.default and not same and not column.generated and not column.serial:
+        return f"the default of column {name} is not converted from {was} to {now}"
+    return _retyped_reference(state, table, new)
+
+
+def _to_enum(state: SchemaState, column: Column, kind: exp.Expression) -> bool:
+    """Whether a type is an enum of the script, and the column certainly has another type: no type
+    is converted to an enum in an assignment.
+    """
+    types, name = state.types, state.types.used(kind)
+    definition = types.definitions.get(name)
+    if definition is None or definition.labels is None or name in types.several:
+        return False
+    if not column.own_type:
+        return column.type in KNOWN_TYPES
+    other = types.definitions.get(column.type_used)
+    known = other is not None and other.labels is not None and column.type_used not in types.several
+    return known and column.type_used != name
+
+
+def _retyped_reference(state: SchemaState, table: Table, new: Column) -> str:
+    """A foreign key of or to a column that cannot compare the column with its new type."""
+    if state.ties.casts:
+        return ""
+    key = table.schema, table.name
+    others = state.tables.values() if key in state.ties.referenced else [table]
+    for other in others:
+        for foreign in other.foreign:
+            target = state.tables.get(foreign.target)
+            if target is None or not (is_complete(other) and is_complete(target)):
+                continue
+            pairs = zip(foreign.columns, foreign.to or target.primary_key, strict=False)
+            for mine, its in pairs:
+                one = next((c for c in other.columns if c.name == mine), None)
+                two = next((c for c in target.columns if c.name == its), None)
+                one = new if other is table and mine == new.name else one
+                two = new if target is table and its == new.name else two
+                if new in (one, two) and one and two and not_comparable(one, two):
+                    return f"foreign key {foreign.name} cannot compare {mine} with {its}"
     return ""
 
 

@@ -84,8 +84,9 @@ def _at_level(
     if not isinstance(found, Partition):
         return found
     if kind == "DropPartition":
-        last = len(siblings) == 1 and not table.own_children
-        return f"{found.name} is the only partition that is left" if last else ""
+        if len(siblings) == 1 and not table.own_children:
+            return f"{found.name} is the only partition that is left"
+        return "" if node.args.get("behavior") == "CASCADE" else _viewed(state, table, found)
     if kind == "RenamePartition":
         new = fold(node.args["to"])
         taken = any(p.partition == new for p in siblings if p is not found)
@@ -93,6 +94,15 @@ def _at_level(
     if kind == "ExchangePartition":
         return _exchange(state, table, node)
     return _split(state, table, found, node, level) if kind == "SplitPartition" else ""
+
+
+def _viewed(state: SchemaState, table: Table, part: Partition) -> str:
+    """A view that certainly reads a partition, or one below it."""
+    names = {(one.schema or table.schema, one.name) for one in part.walk()}
+    for key in sorted(names & state.ties.views.keys()):
+        for view in state.ties.reading(state, key):
+            return f"view {view[1]} depends on {key[1]}"
+    return ""
 
 
 def _target(
@@ -129,11 +139,11 @@ def _target(
     ):
         return ""
     if by_value and table.levels[level].strategy == "list":
-        listed = [text for p in siblings for text in p.listed]
-        if column is None or stored_values(listed, column) is None:
-            return ""
+        texts = [text for p in siblings for text in p.listed]
+        listed = stored_values(texts, column) if column is not None else None
         values = next(word.args["values"] for word in words if word.args.get("values") is not None)
-        if written_values(values.args["values"], column) is None:
+        given = written_values(values.args["values"], column) if column is not None else None
+        if listed is None or given is None or listed & given:
             return ""
     return f"{table.title} has no such partition"
 

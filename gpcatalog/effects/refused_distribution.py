@@ -65,6 +65,18 @@ def refused_clause(
     return ""
 
 
+def by_enum(state: SchemaState, by: exp.Expression, types: Mapping[str, Column]) -> str:
+    """A message if Greenplum 7 cannot distribute a table by an enum of the script."""
+    if state.edition.classic or str(by.args["kind"]) != "HASH":
+        return ""
+    for name in _names(by):
+        column = types.get(name)
+        kind = state.types.definitions.get(column.type_used) if column is not None else None
+        if kind is not None and kind.labels is not None:
+            return f"column {name} of the distribution key is an enum"
+    return ""
+
+
 def without_common_column(keys: Iterable[Sequence[str]]) -> str:
     """A message if unique keys of a new table without DISTRIBUTED have no column that all of them
     contain: the table would be distributed by it.

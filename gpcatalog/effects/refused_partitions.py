@@ -142,6 +142,8 @@ def attach(state: SchemaState, table: Table, action: exp.Expression) -> str:
             return f"column {name} of {child.title} has another type"
         if column.not_null and not own[name].not_null:
             return f"column {name} of {child.title} is not NOT NULL"
+        if column.generated and not (own[name].generated or own[name].default):
+            return f"column {name} of {child.title} is not computed"
         if own[name].serial == "identity" and state.edition.base >= 17:
             return f"column {name} of {child.title} is an identity column"
     names = {check.name for check in child.checks}
@@ -164,8 +166,8 @@ def add_partition(
     name = fold(action.this) if isinstance(action.this, exp.Identifier) else ""
     if name and _named(state, table, siblings, name, level):
         return f"partition {name} of {table.title} exists"
-    # at the first level of a long list, the default partition was created first, or was added last
-    some = (*siblings[:1], *siblings[-1:]) if not level else siblings
+    # in a long list, the default partition was probably created first, or added last
+    some = (*siblings[:1], *siblings[-1:]) if len(siblings) > _LONG else siblings
     default = any(p.default for p in some)
     if state.edition.classic and default:
         return f"{table.title} has a default partition: split that one instead"
@@ -178,6 +180,8 @@ def add_partition(
         return "ADD PARTITION with EVERY"
     if bound is None and not action.args.get("partitions"):
         return "a partition needs a bound"
+    if not action.args.get("partitions") and _without_template(state, table, level + 1):
+        return f"subpartitions are needed: {table.title} has no template for level {level + 2}"
     if bound is not None and (why := no_number(table, level, bound)):
         return why
     new = written_bound(bound, key_column(table, level), state)
@@ -187,6 +191,19 @@ def add_partition(
         return "the range is empty"
     overlapped = _overlapped(table, siblings, new, level)
     return f"the bound overlaps that of {overlapped}" if overlapped else ""
+
+
+_LONG = 1000  # partitions of a list that are not all searched
+
+
+def _without_template(state: SchemaState, table: Table, level: int) -> bool:
+    """Whether new partitions certainly get no subpartitions of a level, which they need."""
+    return (
+        level < len(table.levels)
+        and not table.levels[level].template
+        and state.existing is None
+        and not table.own_children
+    )
 
 
 def no_number(table: Table, level: int, bound: exp.Expression) -> str:
@@ -236,15 +253,22 @@ def written_bound(
     """The bound of a partition that is written with both ends, or with values; None if it is not
     understood.
     """
-    if key is None or not key.exact:
+    if key is None:
         return None
-    if isinstance(bound, gx.PartitionValues):
+    # Greenplum 6 compares constants of type numeric by their text
+    if isinstance(bound, gx.PartitionValues) and key.type != "numeric":
         values = written_values(bound.expressions, key)
         return Bound(values=values) if values is not None else None
     if not isinstance(bound, gx.PartitionRange) or bound.args.get("every") is not None:
         return None
     start, end = bound.args.get("start"), bound.args.get("end")
-    if start is None or end is None or start.args.get("inclusive") or end.args.get("inclusive"):
+    if (
+        not key.exact
+        or start is None
+        or end is None
+        or start.args.get("inclusive")
+        or end.args.get("inclusive")
+    ):
         return None
     return range_bound(start.expressions, end.expressions, key, state)
 
@@ -291,7 +315,7 @@ def _overlapped(table: Table, siblings: list[Partition], new: Bound, level: int)
 def _written(part: Partition, key: Column) -> Bound | None:
     """The parsed bound of a partition; None if it is open or was not understood."""
     if part.listed:
-        values = stored_values(part.listed, key)
+        values = stored_values(part.listed, key) if key.type != "numeric" else None
         return Bound(values=values) if values is not None else None
     low, high = of_value(part.lower), of_value(part.upper)
     return None if low is None or high is None else Bound(low=low, high=high)

@@ -24,6 +24,7 @@ from gpcatalog.effects.presence import Presence
 from gpcatalog.effects.query_columns import columns_of
 from gpcatalog.effects.refused_commands import refused_partition_list
 from gpcatalog.effects.refused_distribution import (
+    by_enum,
     refused_clause,
     without_common_column,
 )
@@ -413,6 +414,7 @@ def _clauses(
             why := refused_clause(
                 p, found.columns, types, keys, complete=complete, partitioned=partitioned
             )
+            or by_enum(state, p, types)
         ):
             return why
     return ""
@@ -517,7 +519,10 @@ def refused_reference(
         return "" if missing == "oid" else f"column {missing} of {target.title} does not exist"
     if len(key_columns) != len(columns):
         return f"a foreign key of {len(columns)} columns to {len(key_columns)}"
-    if not any(_may_be_unique(k, key_columns) for k in (*target.indexes, *target.only)):
+    unique = [k for k in (*target.indexes, *target.only) if _may_be_unique(k, key_columns)]
+    if unique and all(k.deferrable for k in unique):
+        return f"the key of {target.title} is deferrable"
+    if not unique:
         return f"no unique key of {target.title} has the columns ({', '.join(key_columns)})"
     others = {c.name: c for c in target.columns}
     for name, other in zip(columns, key_columns, strict=True):

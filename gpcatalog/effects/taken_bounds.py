@@ -15,6 +15,7 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects import calendar
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.keys import Column, fold
+from gpcatalog.effects.list_values import written_values
 from gpcatalog.effects.ties import Name
 
 # (-1, 0) is MINVALUE, (1, 0) MAXVALUE, (0, value) a value; of several columns, a tuple of these
@@ -45,6 +46,9 @@ def bound_of(node: exp.Expression | None, keys: Sequence[Column], zone: ZoneInfo
     """The bound of a partition of a table with these key columns; None if it is not understood."""
     if isinstance(node, gx.BoundDefault):
         return Bound(default=True)
+    if isinstance(node, gx.BoundIn) and len(keys) == 1 and keys[0].type in _PLAIN:
+        values = written_values(node.expressions, keys[0])
+        return Bound(values=values) if values is not None else None
     if not keys or not all(key.exact for key in keys):
         return None
     kinds = [calendar.kind_of(key.type) for key in keys]
@@ -70,8 +74,9 @@ def _ends(values: Sequence[exp.Expression], kinds: Sequence[str], zone: ZoneInfo
     return ends[0] if len(ends) == 1 else tuple(ends)
 
 
-# types whose values are equal if calendar.value returns equal values for their texts
-_COMPARED = ("int2", "int4", "int8", "date", "timestamp", "timestamptz", "text", "varchar")
+# types of values of lists: compared as written, and equal if calendar.value returns equal values
+_PLAIN = ("int2", "int4", "int8", "numeric", "float8", "bool", "text", "varchar", "bpchar")
+_COMPARED = ("date", "timestamp", "timestamptz")
 
 
 def _end(node: exp.Expression, kind: str, zone: ZoneInfo) -> End:

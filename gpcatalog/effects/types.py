@@ -54,7 +54,7 @@ _BY_LENGTH = {
 class DefinedType(NamedTuple):
     """A type: an equivalent built-in type with its typmod, the number of columns of a composite
     type (else None), its schema ("" if not written); constrained, default: whether it is a domain
-    with constraints or a volatile default, and with a default (None: unknown).
+    with constraints or a volatile default, and with a default (None: unknown); labels: of an enum.
     """
 
     base: str
@@ -63,6 +63,7 @@ class DefinedType(NamedTuple):
     schema: str = ""
     constrained: bool | None = False
     default: bool | None = False
+    labels: tuple[str, ...] | None = None
 
 
 def _defaults(tree: exp.Expression) -> list[exp.Expression]:
@@ -162,7 +163,8 @@ class Types:
                 either(bool(_defaults(tree)), self._default(own)),
             )
         elif "ENUM" in str(tree.args.get("form") or ""):
-            self.definitions[name] = DefinedType("int4", -1, None, schema)
+            labels = tuple(str(value.this) for value in tree.args.get("values") or ())
+            self.definitions[name] = DefinedType("int4", -1, None, schema, labels=labels)
         elif tree.args.get("attributes") is not None or str(tree.args.get("form") or "") == "AS":
             columns = len(tree.args.get("attributes") or ())
             self.definitions[name] = DefinedType("record", -1, columns, schema)
@@ -235,6 +237,7 @@ class Types:
         schema = tree.args.get("schema")
         if isinstance(schema, exp.Identifier) and name in self.definitions:
             self.definitions[name] = self.definitions[name]._replace(schema=fold(schema))
+        self._relabel(tree, name)
         more = 0
         for action in tree.args.get("actions") or ():
             if str(action.args.get("behavior") or "") == "CASCADE":
@@ -246,6 +249,20 @@ class Types:
                 return None
             self.definitions[name] = definition._replace(columns=definition.columns + more)
         return more
+
+    def _relabel(self, tree: exp.Expression, name: str) -> None:
+        """Apply ADD VALUE and RENAME VALUE."""
+        form = str(tree.args.get("form") or "")
+        definition = self.definitions.get(name)
+        if definition is None or definition.labels is None or " VALUE" not in form:
+            return
+        value, labels = str(tree.args["value"].this), definition.labels
+        if form.startswith("ADD"):
+            labels = labels if value in labels else (*labels, value)
+        else:
+            new = str(tree.args["new_value"].this)
+            labels = tuple(new if one == value else one for one in labels)
+        self.definitions[name] = definition._replace(labels=labels)
 
     def alter_domain(self, tree: exp.Expression) -> None:
         """Apply ALTER DOMAIN: constraints, name and schema."""

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from gpcatalog.effects.casts import (
-    _KNOWN,
     _WITHOUT_BTREE,
+    KNOWN_TYPES,
     different_types,
     no_assignment,
     not_comparable,
@@ -45,7 +45,7 @@ def test_missing_casts_and_classes(fixture: str, request: pytest.FixtureRequest)
                 " JOIN pg_type r ON r.oid = o.oprright WHERE o.oprname = '='"
             )
         }
-    pairs = [(_column(a), _column(b)) for a in _KNOWN for b in _KNOWN if a != b]
+    pairs = [(_column(a), _column(b)) for a in KNOWN_TYPES for b in KNOWN_TYPES if a != b]
     missing = [(a.type, b.type) for a, b in pairs if no_assignment(a, b)]
     assert len(missing) > 150
     assert casts.isdisjoint(missing)

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from gpcatalog.capacity.model import Instance
 from gpcatalog.capacity.toast import toastable
+from gpcatalog.effects.attached import rename_attached
 from gpcatalog.effects.column_defaults import with_default
 from gpcatalog.effects.columns_read import view_of_column
 from gpcatalog.effects.definition import column, reads, require
@@ -450,6 +451,7 @@ def _rename_column(
 
     table.former_sequences |= table.sequence_names
     for one in affected_tables(state, table, action):
+        rename_attached(one, old, new)
         state.ties.rename_column(state, (one.schema, one.name), old, new)
         one.columns = [
             replace(c, name=new if c.name == old else c.name, generated=renamed(c.generated))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -32,11 +33,30 @@ def _forget_users(state: SchemaState, name: exp.Expression) -> None:
         state.ties.type_users.pop(fold(part), None)
 
 
+def _rename_used(state: SchemaState, tree: exp.Expression) -> bool:
+    """Rename a type in the columns that have it; return whether that is certain."""
+    new, node = tree.args.get("rename"), tree.this
+    if not isinstance(new, exp.Identifier):
+        return False
+    old, to = fold(node.args.get("this") if isinstance(node, exp.Table) else node), fold(new)
+    if len(state.types.schemas.get(old, ())) != 1:
+        return False
+    users = state.ties.type_users.pop(old, [])
+    for table in state.tables.values() if users else ():
+        if any(c.type_used == old for c in table.columns):
+            table.columns = [
+                replace(c, type_used=to) if c.type_used == old else c for c in table.columns
+            ]
+    state.ties.type_users.setdefault(to, []).extend(users)
+    return True
+
+
 @handles("AlterType")
 def alter_type(state: SchemaState, tree: exp.Expression) -> Effect:
     """ALTER TYPE: attributes of composite types."""
     more = state.types.alter(tree)
-    _forget_users(state, tree.this)  # of a type with another name or schema
+    if not _rename_used(state, tree) and " VALUE" not in str(tree.args.get("form") or ""):
+        _forget_users(state, tree.this)  # of a type in another schema
     effect = Effect(
         minor=["catalog rows of a type"],
         unknown=["columns of the type and of its typed tables"] if more is None else [],
