@@ -609,7 +609,14 @@ def test_tables_above_each_other(server: str) -> None:
 
 @pytest.mark.parametrize(
     ("call", "known"),
-    [("n => 5", False), ("a => 'y', n => 1", False), ("'y', 3", True), ("'y'", True), ("", True)],
+    [
+        ("n => 5", True),
+        ("a => 'y', n => 1", True),
+        ("n => 1, a => 'y'", True),
+        ("'y', 3", True),
+        ("'y'", True),
+        ("", True),
+    ],
 )
 def test_arguments_with_names_are_not_taken_for_others(pg_dsn: str, call: str, known: bool) -> None:
     script = [
