@@ -19,6 +19,7 @@ from gpcatalog.dialect.script import Source
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import HANDLERS
 from gpcatalog.effects.schema_state import SchemaState
+from gpcatalog.emit import check_text
 from gpcatalog.errors import CatalogError
 
 DAILY = "PARTITION BY RANGE (d) (START (date '2020-01-01') END (date '2024-01-01') EVERY (interval '1 day'))"
@@ -295,8 +296,37 @@ def test_a_table_that_exists_is_rejected() -> None:
     report = check("CREATE TABLE t (a int);\nCREATE TABLE t (a int, b int);\n", server="postgres18")
     [finding] = report.findings
     assert "rejected by the server: t exists" in finding.finding.title
-    assert finding.finding.remedy.startswith("correct the statement")
+    assert "IF NOT EXISTS" in finding.finding.remedy
     assert report.total.rows_coordinator["pg_class"] == 1
+    assert report.rejected == 1
+    assert "without 1 rejected statement: 1 leaf" in check_text.render(report)
+
+
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        ("CREATE VIEW t AS SELECT 1 AS x", "IF NOT EXISTS"),
+        ("DROP TABLE t", "CASCADE"),
+        ("ALTER TABLE t DROP COLUMN a", "create it again"),
+        ("ALTER TABLE t ALTER b TYPE int", "write USING"),
+        ("ALTER TABLE t ALTER b TYPE int USING 1", "DROP DEFAULT before"),
+        ("ALTER TABLE t DROP COLUMN x", "correct the name"),
+        ("BEGIN; VACUUM t; COMMIT", "outside a transaction"),
+        ("CREATE TABLE p2 PARTITION OF p FOR VALUES IN (1)", "change the bounds"),
+        ("ALTER TABLE p1 DROP COLUMN b", "in the parent"),
+        ("CREATE TABLE u (a int, a int)", "correct the statement"),
+    ],
+)
+def test_what_to_do_about_a_rejected_statement(last: str, words: str) -> None:
+    """The remedy fits the reason; a statement of unknown cause does not ask for a baseline if an earlier one is the cause."""
+    report = check(
+        "CREATE TABLE t (a int, b text DEFAULT 'x');\nCREATE VIEW v AS SELECT a FROM t;\n"
+        "CREATE TABLE p (a int, b int) PARTITION BY LIST (a);\n"
+        f"CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1);\n{last};\n",
+        server="postgres18",
+    )
+    [found] = [f.finding for f in report.findings if f.finding.rule == "rejected-statement"]
+    assert words in found.remedy, found
 
 
 def test_transactions_that_do_not_end() -> None:

@@ -140,6 +140,34 @@ def internal_error(s: RuleContext) -> None:
         )
 
 
+_CORRECT_IT = "correct the statement"
+# what to do about a rejected statement, by its reason
+_CORRECT = [
+    (
+        re.compile(r" exists$"),
+        "use another name, or write IF NOT EXISTS (a view: OR REPLACE) if the object may exist",
+    ),
+    (re.compile(r" without USING$"), "write USING with an expression that converts the values"),
+    (
+        re.compile(r"the default of column .* is not converted"),
+        "write DROP DEFAULT before the change of the type and SET DEFAULT after it",
+    ),
+    (
+        re.compile(r"depends? on column "),
+        "drop the dependent object first and create it again afterwards (DROP COLUMN … CASCADE drops"
+        " it, too)",
+    ),
+    (
+        re.compile(r" depends? on "),
+        "drop the dependent object first, or write CASCADE to drop it, too",
+    ),
+    (re.compile(r" in a transaction$"), "run the statement outside a transaction"),
+    (re.compile(r"the bound overlaps|bounds of two partitions overlap"), "change the bounds"),
+    (re.compile(r" is inherited$"), "change the column in the parent table"),
+    (re.compile(r" does not exist$"), "correct the name, or write IF EXISTS if it may be missing"),
+]
+
+
 @rule("rejected-statement")
 def rejected_statement(s: RuleContext) -> None:
     """The server rejects a statement because of what the statements before it did.
@@ -153,7 +181,7 @@ def rejected_statement(s: RuleContext) -> None:
     statements. It needs the definition of the tables, from the files or a baseline; without it
     nothing is reported.
     What to do: correct the statement. If the object may exist, write IF NOT EXISTS, or drop the
-    object before.
+    object before. If another object depends on it, drop that one before, or write CASCADE.
     """
     for reason in dict.fromkeys(s.effect.unknown):
         if reason.startswith(REJECTED):
@@ -163,7 +191,7 @@ def rejected_statement(s: RuleContext) -> None:
                 Severity.WARNING if reason.endswith(" exists") else Severity.CRITICAL,
                 reason,
                 "the statement is not counted; psql stops here (ON_ERROR_STOP) or goes on without it",
-                "correct the statement, or write IF NOT EXISTS where the object may exist",
+                next((remedy for words, remedy in _CORRECT if words.search(reason)), _CORRECT_IT),
                 confidence=Confidence.HIGH,
             )
 
@@ -203,6 +231,11 @@ def _cost_remedy(s: RuleContext, reasons: list[str]) -> str:
         )
     if all(reason.startswith("whether search_path has schema ") for reason in reasons):
         return "write the schema before the name, or set search_path in the script"
+    if any(reason.startswith("earlier change to ") for reason in reasons):
+        return (
+            "an earlier statement is the cause: run the script on a test server and compare two"
+            " audits"
+        )
     if all(reason.startswith("effect of ") for reason in reasons):
         return "run the statement on a test server and compare two audits"
     baseline = (
@@ -219,7 +252,7 @@ def cost_unknown(s: RuleContext) -> None:
 
     What it finds: DDL on tables that are neither in the files nor in a baseline, and values that
     only the server can compute.
-    Why it matters: the totals are a lower bound. Budgets are checked against the known part only.
+    Why it matters: the totals contain only the known part, and budgets are checked against it.
     How sure it is: certain. The finding gives the reason.
     What to do: give a baseline snapshot, or check this file together with the files that create the
     table. Write values that need no server: dates in ISO 8601, exact steps, IANA time zones.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -20,6 +22,7 @@ from gpcatalog.effects.handlers.sequences import (
 from gpcatalog.effects.handlers.views import drop_dependent_views, drop_view
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.renames import move_schema, rename_reads
+from gpcatalog.model.quantity import plural
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -91,11 +94,7 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
         if not cascades(tree):
             continue  # it fails unless the schema is empty
         state.read_schema(name)
-        for (place, part), root in state.leaf_of.items():
-            if place == name and root[0] not in inside and (place, part) not in state.tables:
-                effect.add_unknown(f"partition {part}, which belongs to {'.'.join(root)}")
-                if root in state.tables:
-                    state.tables[root].known = False
+        _note_partitions(state, name, inside, effect)
         tables = [t for t in state.tables.values() if t.schema in inside and not t.temporary]
         tables += [
             t
@@ -107,7 +106,9 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
         gone |= {(p.schema or t.schema, p.name) for t in tables for p in t.relations()}
         for table in tables:
             if (table.schema, table.name) in state.tables:
-                state.drop(table, effect)
+                part = Effect(verb="drop", table=table)
+                state.drop(table, part)
+                effect.include(part)
         for key in [k for k in state.views if k[0] in inside]:
             gone.add(key)
             drop_view(state, key, effect)
@@ -122,6 +123,22 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
         if state.renamed_schemas.get(name, name) in state.schemas_with_code:
             effect.add_unknown(f"objects that use functions or operators of schema {name}")
     return effect
+
+
+def _note_partitions(
+    state: SchemaState, schema: str, inside: Collection[str], effect: Effect
+) -> None:
+    """Mark tables of other schemas as unknown whose partitions are dropped with this schema."""
+    found = Counter(
+        root
+        for (place, part), root in state.leaf_of.items()
+        if place == schema and root[0] not in inside and (place, part) not in state.tables
+    )
+    for root, number in found.items():
+        name = ".".join(one for one in root if one)
+        effect.add_unknown(f"{plural(number, 'partition')} of {name} in schema {schema}")
+        if root in state.tables:
+            state.tables[root].known = False
 
 
 def _drop_types(state: SchemaState, schema: str, inside: set[str], effect: Effect) -> None:
